@@ -1,0 +1,34 @@
+# Two commands for everybody: `make demo` and `make test`. Each makes its own environment first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test check docs bench clean
+
+demo: $(STAMP)  ## the documents' model, taken apart
+	$(BIN)/headstart anatomy lab
+
+test: $(STAMP)  ## every test of the default run
+	$(BIN)/python -m pytest -n auto
+
+check: $(STAMP)  ## lint, format, types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+docs: $(STAMP)  ## fill the generated tables and figures of README.md and docs/ from the records
+	$(BIN)/python docs/generate.py
+
+bench: $(STAMP)  ## time Headstart beside its peers on this machine, one record a question
+	for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# The constraints pin torch, so that pip takes the CPU build and not gigabytes of CUDA.
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt --editable '.[test,check]'
+	touch $@

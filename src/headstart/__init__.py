@@ -1,0 +1,37 @@
+"""Pretrain a small Transformer, swap its head, transfer it, and prove whether that helped."""
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+# Each public name and the module it comes from; imported when first used, since most need torch.
+_SOURCES = {
+    "HeadstartError": "headstart.errors",
+    "LabelHead": "headstart.models.heads.label",
+    "LanguageHead": "headstart.models.heads.language",
+    "Model": "headstart.models.model",
+    "Question": "headstart.pipeline.question",
+    "Recipe": "headstart.pipeline.recipe",
+    "SourceAndTarget": "headstart.models.inputs",
+    "Text": "headstart.models.inputs",
+    "Trunk": "headstart.models.trunks",
+    "anatomy": "headstart.pipeline.anatomy",
+    "find_recipe": "headstart.apps.recipes.finding",
+    "initialise": "headstart.models.initialisation",
+    "new_head": "headstart.models.model",
+    "new_model": "headstart.models.model",
+    "this_machine": "headstart.pipeline.this_machine",
+}
+__all__ = ["__version__", *_SOURCES]
+
+
+def __getattr__(name: str) -> object:
+    """Imports a public name when it is first asked for."""
+    if name not in _SOURCES:
+        raise AttributeError(f"module 'headstart' has no attribute {name!r}")
+    return getattr(import_module(_SOURCES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """Lists the public names."""
+    return __all__

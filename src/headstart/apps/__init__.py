@@ -1,0 +1,1 @@
+"""What a person runs: ready-made recipes and the command line."""

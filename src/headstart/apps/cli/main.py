@@ -1,0 +1,52 @@
+"""The command `headstart`: the table of commands, and one line for whatever goes wrong."""
+
+import sys
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import click
+
+from headstart import __version__
+from headstart.apps.cli.anatomy import anatomy
+from headstart.errors import HeadstartError
+
+COMMANDS: Mapping[str, click.Command] = {
+    "anatomy": anatomy,
+}
+
+# As shells report a program that Ctrl-C ended.
+INTERRUPTED = 130
+
+
+class CommandLine(click.Group):
+    """A group of commands whose errors are one line each, with an exit code and no traceback."""
+
+    def main(self, *args: Any, **extra: Any) -> NoReturn:
+        """Runs a command and exits."""
+        extra["standalone_mode"] = False
+        try:
+            code = super().main(*args, **extra)
+            sys.exit(code if isinstance(code, int) else 0)
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message())
+            sys.exit(0)
+        except click.ClickException as error:
+            context = error.ctx if isinstance(error, click.UsageError) else None
+            command = context.command_path if context else "headstart"
+            click.echo(f"headstart: {error.format_message()} See '{command} --help'.", err=True)
+            sys.exit(error.exit_code)
+        except HeadstartError as error:
+            click.echo(f"headstart: {error}", err=True)
+            sys.exit(error.exit_code)
+        except (click.Abort, KeyboardInterrupt):
+            click.echo("headstart: stopped.", err=True)
+            sys.exit(INTERRUPTED)
+
+
+@click.group(cls=CommandLine, commands=dict(COMMANDS), context_settings={"max_content_width": 100})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def main() -> None:
+    """Pretrain a small Transformer, swap its head, transfer it, and prove whether that helped.
+
+    Every command explains itself: headstart COMMAND --help.
+    """

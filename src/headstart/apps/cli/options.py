@@ -1,0 +1,47 @@
+"""Options that belong together reach a command as one typed value."""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import click
+
+Command = Callable[..., Any]
+Decorator = Callable[[Command], Command]
+
+
+def packed(name: str, kind: type, *options: Decorator) -> Decorator:
+    """Adds options named like the fields of `kind` and passes them as one argument `name`."""
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_one_value(**values: Any) -> None:
+            given = {field.name: values.pop(field.name) for field in fields(kind)}
+            command(**values, **{name: kind(**given)})
+
+        decorated: Command = with_one_value
+        for option in reversed(options):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workplace:
+    """Where the work is done, and from which seed."""
+
+    device: str
+    num_threads: int | None
+    seed: int
+
+
+workplace_options = packed(
+    "workplace",
+    Workplace,
+    click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto."),
+    click.option("--threads", "num_threads", type=click.IntRange(min=1), help="Threads to use."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Seed of all draws."),
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

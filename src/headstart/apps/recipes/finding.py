@@ -1,0 +1,54 @@
+"""Finding a recipe by what a person typed: a name, a run's folder, or a file of their own."""
+
+import runpy
+from pathlib import Path
+
+from headstart.apps.recipes import RECIPES
+from headstart.choices import nearest
+from headstart.errors import HeadstartError, RecipeError
+from headstart.files import read_json
+from headstart.pipeline.recipe import Recipe
+from headstart.pipeline.recipe_json import recipe_from_json
+
+RECIPE_FILE = "recipe.json"
+RECIPE_FUNCTION = "recipe"
+
+
+def find_recipe(text: str) -> Recipe:
+    """Returns the recipe that a name, a run's folder or a Python file stands for."""
+    if text in RECIPES:
+        return RECIPES[text]()
+    path = Path(text)
+    if path.is_dir():
+        return recipe_of_run(path)
+    if path.suffix == ".py" and path.is_file():
+        return recipe_of_file(path)
+    raise RecipeError(
+        f"There is no recipe {text!r}.{nearest(text, RECIPES)} Choose one of: "
+        f"{', '.join(RECIPES)}; or name the folder of a run, or a Python file with a function "
+        f"{RECIPE_FUNCTION}()."
+    )
+
+
+def recipe_of_run(folder: Path) -> Recipe:
+    """Reads the recipe that a run keeps in its folder."""
+    path = folder / RECIPE_FILE
+    if not path.is_file():
+        raise RecipeError(f"{folder} is no run: it has no {RECIPE_FILE}. Name the folder of a run.")
+    return recipe_from_json(read_json(path), str(path))
+
+
+def recipe_of_file(path: Path) -> Recipe:
+    """Runs a user's own Python file and calls the function `recipe` in it."""
+    try:
+        make = runpy.run_path(str(path)).get(RECIPE_FUNCTION)
+        recipe = make() if callable(make) else None
+    except HeadstartError:
+        raise
+    except Exception as error:  # the user's own code can fail in any way; theirs is the sentence
+        raise RecipeError(f"{path} failed: {type(error).__name__}: {error}.") from error
+    if not isinstance(recipe, Recipe):
+        raise RecipeError(
+            f"{path} must define a function {RECIPE_FUNCTION}() that returns a headstart.Recipe."
+        )
+    return recipe

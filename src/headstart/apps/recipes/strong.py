@@ -1,0 +1,23 @@
+"""Ours, for the best accuracy in minutes on one GPU."""
+
+from headstart.apps.recipes.modern import modern_model
+from headstart.pipeline.recipe import Recipe
+
+
+def strong(objective: str = "masked") -> Recipe:
+    """Returns the modern trunk at a size that one GPU pretrains in minutes."""
+    return Recipe(
+        name="strong",
+        objective=objective,
+        model=modern_model(
+            objective,
+            vocabulary_size=32_000,
+            num_layers=8,
+            width=512,
+            num_heads=8,
+            feed_forward_width=1_408,
+        ),
+        pooling="mean" if objective == "masked" else "last",
+        length=256,
+        sequences_per_step=128,
+    )

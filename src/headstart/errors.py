@@ -1,0 +1,39 @@
+"""Every exception Headstart raises, in one tree.
+
+HeadstartError              one sentence for the person who typed the command; exit code 2
+├── RecipeError             a recipe, or a question about one, that cannot be built
+├── FileError               a file that cannot be read or written
+│   ├── DamagedFileError    a file whose bytes are not the ones that were written
+│   └── LockedError         a folder that another process is working in
+└── LedgerError             two derivations of one figure disagree; exit code 1
+"""
+
+from typing import ClassVar
+
+
+class HeadstartError(Exception):
+    """Says what went wrong, with which value and where, what is allowed and what to do."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class RecipeError(HeadstartError):
+    """A recipe, or a question about one, cannot be built."""
+
+
+class FileError(HeadstartError):
+    """A file cannot be read or written."""
+
+
+class DamagedFileError(FileError):
+    """A file's bytes are not the ones that were written."""
+
+
+class LockedError(FileError):
+    """Another process is working in the folder."""
+
+
+class LedgerError(HeadstartError):
+    """Two derivations of one figure disagree: a bug of ours, never of the user's."""
+
+    exit_code = 1

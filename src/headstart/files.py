@@ -1,0 +1,210 @@
+"""Durable files: written beside the target, flushed to the disk, hashed, then renamed into place.
+
+A reader sees the old file or the new one, never a half of either, whatever kills the writer.
+"""
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from headstart.errors import DamagedFileError, FileError, LockedError
+
+NUM_BYTES_PER_READ = 1 << 20
+CACHE_VARIABLE = "HEADSTART_CACHE"
+
+
+class DurableFile:
+    """A binary file that hashes what passes through it on its way to the disk."""
+
+    def __init__(self, handle: IO[bytes], path: Path) -> None:
+        self._handle = handle
+        self._path = path
+        self._hash = hashlib.sha256()
+        self.num_bytes = 0
+
+    def write(self, data: bytes | memoryview) -> int:
+        """Writes all of `data` and returns its length."""
+        view = memoryview(data).cast("B")
+        self.num_bytes += view.nbytes
+        self._hash.update(view)
+        with self.explained():
+            return self._handle.write(view)
+
+    def flush(self) -> None:
+        """Hands what is buffered to the operating system."""
+        with self.explained():
+            self._handle.flush()
+
+    @property
+    def sha256(self) -> str:
+        """The hexadecimal SHA-256 of everything written so far."""
+        return self._hash.hexdigest()
+
+    @contextlib.contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turns the system's error into a sentence that names the file."""
+        try:
+            yield
+        except OSError as error:
+            raise _write_error(self._path, error, self.num_bytes) from error
+
+
+@contextlib.contextmanager
+def durable_file(path: Path) -> Iterator[DurableFile]:
+    """Opens a file that appears at `path`, whole and on the disk, only if the block succeeds."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = beside.open("xb")
+    except OSError as error:
+        raise _write_error(path, error, 0) from error
+    file = DurableFile(handle, path)
+    try:
+        yield file
+        with file.explained():
+            handle.flush()
+            os.fsync(handle.fileno())
+            handle.close()
+            beside.replace(path)
+            _sync_folder(path.parent)
+    except BaseException:
+        with contextlib.suppress(
+            OSError
+        ):  # a full disk fails the close too; the file is going anyway
+            handle.close()
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def write_bytes(path: Path, data: bytes) -> str:
+    """Writes a whole file durably and returns its SHA-256."""
+    with durable_file(path) as file:
+        file.write(data)
+    return file.sha256
+
+
+def write_json(path: Path, value: object) -> str:
+    """Writes one JSON value durably and returns the file's SHA-256."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    return write_bytes(path, (text + "\n").encode())
+
+
+def read_json(path: Path) -> object:
+    """Reads one JSON value, or says in a sentence why it cannot."""
+    try:
+        return json.loads(path.read_bytes())
+    except OSError as error:
+        raise FileError(f"Cannot read {path}: {_reason(error)}.") from error
+    except ValueError as error:  # bad JSON and bad UTF-8 alike
+        raise DamagedFileError(
+            f"{path} is not valid JSON ({error}). Restore it from a copy."
+        ) from error
+
+
+def sha256_of(path: Path) -> str:
+    """Returns the SHA-256 of a file, read a piece at a time."""
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as handle:
+            while piece := handle.read(NUM_BYTES_PER_READ):
+                digest.update(piece)
+    except OSError as error:
+        raise FileError(f"Cannot read {path}: {_reason(error)}.") from error
+    return digest.hexdigest()
+
+
+def check_sha256(path: Path, expected: str) -> None:
+    """Raises an error unless the file's bytes are the ones whose SHA-256 was recorded."""
+    seen = sha256_of(path)
+    if seen != expected:
+        raise DamagedFileError(
+            f"{path} is damaged: its SHA-256 is {seen[:12]}… where {expected[:12]}… was recorded. "
+            "Restore it from a copy, or make it again."
+        )
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Holds a folder for this process alone; the system frees it if the process is killed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / ".lock"
+    with path.open("a+b") as handle:
+        if not _try_lock(handle):
+            handle.seek(0)
+            holder = handle.read(20).decode(errors="replace").strip() or "unknown"
+            raise LockedError(
+                f"{folder} is in use by another process (number {holder}). "
+                "Wait for it to end, stop it, or choose another folder."
+            )
+        handle.truncate(0)
+        handle.write(str(os.getpid()).encode())
+        handle.flush()
+        yield
+
+
+def cache_folder() -> Path:
+    """Returns where this user's machine keeps what can be made again."""
+    if chosen := os.environ.get(CACHE_VARIABLE):
+        return Path(chosen)
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "headstart"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "headstart" / "cache"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headstart"
+
+
+def _try_lock(handle: IO[bytes]) -> bool:
+    """Takes the operating system's lock on an open file, without waiting."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            # Far beyond the process number, which others must be able to read.
+            handle.seek(1 << 20)
+            msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    """Makes a rename survive a power cut; Windows cannot open folders and does not need it."""
+    if sys.platform == "win32":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_error(path: Path, error: OSError, num_bytes: int) -> FileError:
+    """Says which file could not be written and, where space ran out, how much there is."""
+    if error.errno != errno.ENOSPC:
+        return FileError(
+            f"Cannot write {path}: {_reason(error)}. Choose a folder you can write to."
+        )
+    with contextlib.suppress(OSError):
+        num_free_bytes = shutil.disk_usage(path.parent).free
+        return FileError(
+            f"Cannot write {path}: the disk is full after {num_bytes:,} bytes, with "
+            f"{num_free_bytes:,} free. Free some space and try again; nothing was lost."
+        )
+    return FileError(f"Cannot write {path}: the disk is full. Free some space and try again.")
+
+
+def _reason(error: OSError) -> str:
+    """Returns the operating system's words for an error, such as "Permission denied"."""
+    return error.strerror or str(error)

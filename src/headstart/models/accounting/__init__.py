@@ -1,0 +1,1 @@
+"""The ledger's figures: parameters, operations, bytes, seconds, each from a readable formula."""

@@ -1,0 +1,155 @@
+"""The shapes of layers and trunks: frozen, valid from birth, and free of torch."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from headstart.errors import RecipeError
+
+Direction = Literal["causal", "bidirectional"]
+FeedForwardKind = Literal["relu", "gelu", "gated-silu"]
+NormKind = Literal["layer", "rms"]
+NormPlace = Literal["post", "pre"]
+PositionKind = Literal["sinusoidal", "rotary", "learned"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerConfig:
+    """The shape of one Transformer layer."""
+
+    width: int
+    num_heads: int
+    feed_forward_width: int
+    feed_forward: FeedForwardKind
+    norm: NormKind
+    norm_place: NormPlace
+    has_bias: bool = True
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        require_at_least_one(self, "width", "num_heads", "feed_forward_width")
+        require_choice("feed_forward", self.feed_forward, get_args(FeedForwardKind))
+        require_choice("norm", self.norm, get_args(NormKind))
+        require_choice("norm_place", self.norm_place, get_args(NormPlace))
+        if self.width % self.num_heads:
+            divisors = [heads for heads in range(1, self.width + 1) if self.width % heads == 0]
+            near = sorted(sorted(divisors, key=lambda heads: abs(heads - self.num_heads))[:4])
+            raise RecipeError(
+                f"num_heads is {self.num_heads}, which does not divide the width {self.width}. "
+                f"Choose a divisor such as {', '.join(map(str, near))}."
+            )
+        if not 0 <= self.dropout < 1:
+            raise RecipeError(f"dropout is {self.dropout}; it must be at least 0 and below 1.")
+
+    @property
+    def head_width(self) -> int:
+        """The width of one attention head."""
+        return self.width // self.num_heads
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether the feed-forward multiplies its inside by a learned gate."""
+        return self.feed_forward.startswith("gated-")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrunkConfig:
+    """The shape of a stack of layers with its embeddings: everything below the head."""
+
+    vocabulary_size: int
+    num_layers: int
+    layer: LayerConfig
+    direction: Direction
+    positions: PositionKind
+    max_length: int
+    num_segments: int = 0
+    scales_embedding: bool = False
+    has_embedding_norm: bool = False
+    attends_to_source: bool = False
+
+    def __post_init__(self) -> None:
+        require_at_least_one(self, "vocabulary_size", "num_layers", "max_length")
+        require_choice("direction", self.direction, get_args(Direction))
+        require_choice("positions", self.positions, get_args(PositionKind))
+        if self.num_segments < 0:
+            raise RecipeError(f"num_segments is {self.num_segments}; it must be 0 or more.")
+        if self.positions == "rotary" and self.layer.head_width % 2:
+            raise RecipeError(
+                f"Rotary positions turn pairs, but a head is {self.layer.head_width} wide (width "
+                f"{self.layer.width}, {self.layer.num_heads} heads). Choose an even one."
+            )
+
+    @property
+    def width(self) -> int:
+        """The width of every hidden vector."""
+        return self.layer.width
+
+    def check_length(self, length: int) -> None:
+        """Raises an error unless sequences of `length` pieces have a position for each piece."""
+        if not 1 <= length <= self.max_length:
+            raise RecipeError(
+                f"A length of {length:,} is outside what the {self.positions} positions of this "
+                f"trunk allow. Choose one from 1 to {self.max_length:,}."
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderDecoderConfig:
+    """The shape of a trunk that reads a source and writes a target."""
+
+    encoder: TrunkConfig
+    decoder: TrunkConfig
+    shares_embedding: bool
+
+    def __post_init__(self) -> None:
+        if self.encoder.direction != "bidirectional" or self.encoder.attends_to_source:
+            raise RecipeError(
+                f"The encoder is {self.encoder.direction}; it must be bidirectional "
+                "and attend to nothing but itself."
+            )
+        if self.decoder.direction != "causal" or not self.decoder.attends_to_source:
+            raise RecipeError(
+                f"The decoder is {self.decoder.direction}; it must be causal "
+                "and attend to the source."
+            )
+        if self.encoder.width != self.decoder.width:
+            raise RecipeError(
+                f"The encoder is {self.encoder.width} wide and the decoder {self.decoder.width}; "
+                "they must be equal, since the decoder reads the encoder's vectors."
+            )
+        if self.shares_embedding and self.encoder.vocabulary_size != self.decoder.vocabulary_size:
+            raise RecipeError(
+                f"The encoder knows {self.encoder.vocabulary_size:,} pieces and the decoder "
+                f"{self.decoder.vocabulary_size:,}; a shared embedding needs one vocabulary."
+            )
+
+    @property
+    def width(self) -> int:
+        """The width of every hidden vector."""
+        return self.decoder.width
+
+    @property
+    def vocabulary_size(self) -> int:
+        """The number of pieces that the target is written in."""
+        return self.decoder.vocabulary_size
+
+    def check_length(self, length: int) -> None:
+        """Raises an error unless both sides have a position for each of `length` pieces."""
+        self.encoder.check_length(length)
+        self.decoder.check_length(length)
+
+
+AnyTrunkConfig = TrunkConfig | EncoderDecoderConfig
+
+
+def require_at_least_one(config: object, *names: str) -> None:
+    """Raises an error for the first named field that is not a whole number of at least 1."""
+    for name in names:
+        value = getattr(config, name)
+        if not isinstance(value, int) or value < 1:
+            raise RecipeError(f"{name} is {value!r}; it must be a whole number of at least 1.")
+
+
+def require_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """Raises an error unless the value of the field `name` is one of its choices."""
+    if value not in choices:
+        raise RecipeError(f"{name} is {value!r}. Choose one of: {', '.join(choices)}.")

@@ -1,0 +1,55 @@
+"""The layer's second half: the same small network at each position, plain or gated.
+
+Legend: B batch, T positions, D width, F inner width.
+"""
+
+from collections.abc import Callable, Mapping
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from headstart.models.config import LayerConfig
+
+ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gated-silu": F.silu,
+}
+
+
+class FeedForward(nn.Module):
+    """Widens, bends, narrows."""
+
+    def __init__(self, config: LayerConfig) -> None:
+        super().__init__()
+        self.activation = ACTIVATIONS[config.feed_forward]
+        self.inner = nn.Linear(config.width, config.feed_forward_width, bias=config.has_bias)
+        self.output = nn.Linear(config.feed_forward_width, config.width, bias=config.has_bias)
+
+    def forward(self, hidden_BTD: Tensor) -> Tensor:
+        """Returns a new vector for each position from that position's vector alone."""
+        narrowed_BTD: Tensor = self.output(self.activation(self.inner(hidden_BTD)))
+        return narrowed_BTD
+
+
+class GatedFeedForward(nn.Module):
+    """Widens twice, bends one half, multiplies the halves, narrows (Shazeer 2020)."""
+
+    def __init__(self, config: LayerConfig) -> None:
+        super().__init__()
+        self.activation = ACTIVATIONS[config.feed_forward]
+        self.gate_and_value = nn.Linear(
+            config.width, 2 * config.feed_forward_width, bias=config.has_bias
+        )
+        self.output = nn.Linear(config.feed_forward_width, config.width, bias=config.has_bias)
+
+    def forward(self, hidden_BTD: Tensor) -> Tensor:
+        """Returns a new vector for each position from that position's vector alone."""
+        gate_BTF, value_BTF = self.gate_and_value(hidden_BTD).chunk(2, dim=-1)
+        narrowed_BTD: Tensor = self.output(self.activation(gate_BTF) * value_BTF)
+        return narrowed_BTD
+
+
+def new_feed_forward(config: LayerConfig) -> FeedForward | GatedFeedForward:
+    """Returns the feed-forward of the layer's kind."""
+    return GatedFeedForward(config) if config.is_gated else FeedForward(config)

@@ -1,0 +1,1 @@
+"""What a trunk's hidden vectors are turned into: one file per head."""

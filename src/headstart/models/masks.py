@@ -1,0 +1,64 @@
+"""Who may attend to whom: every mask is named by what True means.
+
+Legend: B batch, T positions asking, S positions answering, 1 an axis that broadcasts over heads.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from headstart.models.config import Direction
+from headstart.models.inputs import Text
+
+
+class Visibility(NamedTuple):
+    """What each position may attend to, without a matrix where the kernel can do without one."""
+
+    is_causal: bool
+    """True where the square mask is all there is, which fused kernels apply by themselves."""
+    may_attend_B1TS: Tensor | None
+    """True where a position (row) may attend to another (column)."""
+
+
+def causal(length: int, device: torch.device | None = None) -> Tensor:
+    """The square mask: position t may attend to positions 0 to t. Shape (T, T)."""
+    return torch.ones(length, length, dtype=torch.bool, device=device).tril()
+
+
+def padding(is_token_BS: Tensor) -> Tensor:
+    """Any position may attend to the real ones. Shape (B, 1, 1, S)."""
+    return is_token_BS[:, None, None, :]
+
+
+def same_document(document_BT: Tensor) -> Tensor:
+    """Positions of packed text may attend within their own document. Shape (B, 1, T, T)."""
+    return (document_BT[:, :, None] == document_BT[:, None, :])[:, None]
+
+
+def within(text: Text, direction: Direction) -> Visibility:
+    """What the positions of a text may attend to in that same text."""
+    if text.is_token_BT is None and text.document_BT is None:
+        return Visibility(is_causal=direction == "causal", may_attend_B1TS=None)
+    length, device = text.tokens_BT.shape[1], text.tokens_BT.device
+    may_attend = torch.ones(1, 1, length, length, dtype=torch.bool, device=device)
+    if direction == "causal":
+        may_attend = causal(length, device)[None, None]
+    if text.document_BT is not None:
+        may_attend = may_attend & same_document(text.document_BT)
+    if text.is_token_BT is not None:
+        may_attend = may_attend & padding(text.is_token_BT)
+        # Padding attends to itself, so that no row of the softmax is empty and none gives NaN.
+        may_attend = may_attend | torch.eye(length, dtype=torch.bool, device=device)
+    return Visibility(is_causal=False, may_attend_B1TS=may_attend)
+
+
+def across(source: Text) -> Visibility:
+    """What the positions of a target may attend to in its source: all that is real."""
+    if source.is_token_BT is None:
+        return Visibility(is_causal=False, may_attend_B1TS=None)
+    # An empty source shows its first padding and no more: no row of the softmax is empty, and the
+    # amount of padding still changes nothing.
+    is_visible_BS = source.is_token_BT.clone()
+    is_visible_BS[:, 0] |= ~source.is_token_BT.any(dim=1)
+    return Visibility(is_causal=False, may_attend_B1TS=padding(is_visible_BS))

@@ -1,0 +1,1 @@
+"""Showing it: tables, figures and JSON, drawn from records; nothing here computes or prints."""

@@ -1,0 +1,35 @@
+"""How every figure looks, and how it becomes a file's bytes."""
+
+import io
+from collections.abc import Mapping
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+BLUE, ORANGE, GREEN, GREY = "#2f6db3", "#d9772b", "#3d9970", "#8a8f98"
+KIND_COLOURS: Mapping[str, str] = {
+    "self-attention": BLUE,
+    "recurrent": ORANGE,
+    "convolutional": GREEN,
+}
+FORMATS = ("png", "svg")
+PNG_DOTS_PER_INCH = 150
+
+
+def new_axes(width: float, height: float, title: str) -> tuple[Figure, Axes]:
+    """Returns a figure of so many inches with one plain pair of axes."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_title(title, loc="left", fontsize=11)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def render(figure: Figure, file_format: str) -> bytes:
+    """Returns a figure as the bytes of a file, the same bytes for the same figure."""
+    buffer = io.BytesIO()
+    metadata = {"Date": None} if file_format == "svg" else None
+    with rc_context({"svg.hashsalt": "headstart"}):
+        figure.savefig(buffer, format=file_format, dpi=PNG_DOTS_PER_INCH, metadata=metadata)
+    return buffer.getvalue()

@@ -1,0 +1,1 @@
+"""The loop: steps over an objective; it knows no file."""

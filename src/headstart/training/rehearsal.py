@@ -1,0 +1,216 @@
+"""A few real training steps on made-up text, to see what a run will cost before it is begun.
+
+Legend: B batch, T positions, M answered positions.
+"""
+
+import contextlib
+import ctypes
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from headstart.models.accounting.duration import Machine
+from headstart.models.accounting.machine import measure_machine, synchronise
+from headstart.models.accounting.step import StepShape
+from headstart.models.config import EncoderDecoderConfig, LayerConfig, TrunkConfig
+from headstart.models.heads.config import LabelHeadConfig, LanguageHeadConfig, ModelConfig
+from headstart.models.heads.label import LabelHead
+from headstart.models.heads.language import LanguageHead
+from headstart.models.heads.next_sentence import NextSentenceHead
+from headstart.models.initialisation import initialise
+from headstart.models.inputs import SourceAndTarget, Text
+from headstart.models.model import AnyTrunk, Head, Model, new_model
+from headstart.randomness import torch_generator
+
+NUM_WARM_STEPS = 2
+NUM_TIMED_STEPS = 5
+# Steps that are timed or warm up, and one job that counts memory.
+NUM_REHEARSALS = NUM_WARM_STEPS + NUM_TIMED_STEPS + 1
+SECONDS_PER_MEASUREMENT = 0.3
+MAX_GRADIENT_NORM = 1.0
+
+# glibc's number for "blocks from this size on come from the system and go back to it".
+M_MMAP_THRESHOLD = -3
+NUM_MMAP_BYTES = 1 << 16
+
+# Enough to load every library that a step needs, before memory is counted.
+WARM_UP_STEP = StepShape(length=16, sequences=2)
+WARM_UP_MODEL = ModelConfig(
+    trunk=TrunkConfig(
+        vocabulary_size=64,
+        num_layers=1,
+        layer=LayerConfig(
+            width=64,
+            num_heads=2,
+            feed_forward_width=64,
+            feed_forward="relu",
+            norm="layer",
+            norm_place="post",
+        ),
+        direction="causal",
+        positions="sinusoidal",
+        max_length=16,
+    ),
+    head=LanguageHeadConfig(is_tied=False, has_bias=True),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimedSteps:
+    """What the steps took, and what the machine could do beside them."""
+
+    step_seconds: float
+    machine: Machine
+
+
+@dataclass(frozen=True, kw_only=True)
+class MadeUpBatch:
+    """Random pieces in the shape of a step, with something to answer about them."""
+
+    inputs: Text | SourceAndTarget
+    is_answered_BT: Tensor
+    piece_targets_M: Tensor
+    text_targets_B: Tensor
+
+    @property
+    def text(self) -> Text:
+        """The text that the answers are about: of a pair, its target."""
+        return self.inputs.target if isinstance(self.inputs, SourceAndTarget) else self.inputs
+
+
+class Rehearsal:
+    """A model, its optimiser and one batch, ready to do the same step again and again."""
+
+    def __init__(self, config: ModelConfig, step: StepShape, device: str, seed: int) -> None:
+        self.device = device
+        self.model = new_model(config).to(device)
+        initialise(self.model, seed)
+        self.model.trunk.requires_grad_(not step.is_frozen)
+        learning = [weights for weights in self.model.parameters() if weights.requires_grad]
+        self.optimiser = torch.optim.AdamW(learning, lr=1e-4, fused=True)
+        self.batch = made_up_batch(config, step, device, seed)
+
+    def do_step(self) -> float:
+        """Does one whole training step and returns its seconds."""
+        synchronise(self.device)
+        started_at = time.perf_counter()
+        torch.autograd.backward(made_up_loss(self.model, self.batch))
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), MAX_GRADIENT_NORM)
+        self.optimiser.step()
+        self.optimiser.zero_grad()
+        synchronise(self.device)
+        return time.perf_counter() - started_at
+
+
+def rehearse_time(
+    config: ModelConfig, step: StepShape, device: str, seed: int, on_step: Callable[[], None]
+) -> TimedSteps:
+    """Does a few steps and returns their median, with the machine measured beside each."""
+    rehearsal = Rehearsal(config, step, device, seed)
+    durations, machines = [], []
+    for _ in range(NUM_WARM_STEPS + NUM_TIMED_STEPS):
+        # Beside each step, since a machine's speed changes with what else runs on it.
+        machines.append(measure_machine(device, budget_seconds=SECONDS_PER_MEASUREMENT))
+        durations.append(rehearsal.do_step())
+        on_step()
+    return TimedSteps(
+        step_seconds=statistics.median(durations[NUM_WARM_STEPS:]),
+        machine=typical(machines[NUM_WARM_STEPS:]),
+    )
+
+
+def rehearse_memory(config: ModelConfig, step: StepShape, device: str, seed: int) -> int | None:
+    """Returns the most bytes that steps hold, PyTorch's own aside; needs a process of its own."""
+    return_freed_memory()
+    for _ in range(NUM_WARM_STEPS):
+        Rehearsal(WARM_UP_MODEL, WARM_UP_STEP, device, seed).do_step()
+    before_bytes = peak_bytes(device)
+    rehearsal = Rehearsal(config, step, device, seed)
+    # The first step allocates the optimiser's state; the second holds everything at once.
+    for _ in range(2):
+        rehearsal.do_step()
+    after_bytes = peak_bytes(device)
+    if before_bytes is None or after_bytes is None:
+        return None
+    return after_bytes - before_bytes
+
+
+def return_freed_memory() -> None:
+    """Has the C library give freed tensors back at once, so that a peak is what is held."""
+    # Other C libraries have no such call.
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, NUM_MMAP_BYTES)
+
+
+def made_up_batch(config: ModelConfig, step: StepShape, device: str, seed: int) -> MadeUpBatch:
+    """Draws a batch of the step's shape."""
+    generator = torch_generator(seed, "rehearsal")
+    shape = (step.sequences, step.length)
+    tokens_BT = torch.randint(config.trunk.vocabulary_size, shape, generator=generator)
+    is_answered_BT = torch.rand(shape, generator=generator) < step.answered_share
+    num_labels = config.head.num_labels if isinstance(config.head, LabelHeadConfig) else 2
+    text_targets_B = torch.randint(num_labels, shape[:1], generator=generator)
+    text = Text(tokens_BT.to(device))
+    is_pair = isinstance(config.trunk, EncoderDecoderConfig)
+    return MadeUpBatch(
+        inputs=SourceAndTarget(text, text) if is_pair else text,
+        is_answered_BT=is_answered_BT.to(device),
+        piece_targets_M=tokens_BT[is_answered_BT].to(device),
+        text_targets_B=text_targets_B.to(device),
+    )
+
+
+def made_up_loss(model: Model[AnyTrunk, Head], batch: MadeUpBatch) -> Tensor:
+    """Returns the head's plain cross-entropy: about pieces, about the text, or about both."""
+    hidden_BTD, head = model.trunk(batch.inputs), model.head
+    if isinstance(head, LabelHead):
+        return text_loss(head, hidden_BTD, batch)
+    if isinstance(head, LanguageHead):
+        return piece_loss(head, hidden_BTD, batch)
+    return piece_loss(head.language, hidden_BTD, batch) + text_loss(
+        head.next_sentence, hidden_BTD, batch
+    )
+
+
+def piece_loss(head: LanguageHead, hidden_BTD: Tensor, batch: MadeUpBatch) -> Tensor:
+    """Returns the loss about single pieces; logits exist for the answered positions only."""
+    answered_MD = hidden_BTD[batch.is_answered_BT]
+    return F.cross_entropy(head(answered_MD, batch.text), batch.piece_targets_M)
+
+
+def text_loss(head: LabelHead | NextSentenceHead, hidden_BTD: Tensor, batch: MadeUpBatch) -> Tensor:
+    """Returns the loss about whole texts."""
+    return F.cross_entropy(head(hidden_BTD, batch.text), batch.text_targets_B)
+
+
+def typical(machines: list[Machine]) -> Machine:
+    """Returns a machine with the median rates of several measurements."""
+    pass_rates = [machine.pass_rate for machine in machines if machine.pass_rate]
+    return replace(
+        machines[0],
+        matrix_rate=statistics.median(machine.matrix_rate for machine in machines),
+        pass_rate=statistics.median(pass_rates),
+    )
+
+
+def peak_bytes(device: str) -> int | None:
+    """Returns the most memory that this process has held so far; None where no one counts."""
+    if device.startswith("cuda"):
+        return int(torch.cuda.max_memory_allocated(device))
+    status = Path("/proc/self/status")
+    if status.exists():
+        # Linux hands a parent's ru_maxrss down to its children; this figure is the process's own.
+        rows = dict(row.split(":", 1) for row in status.read_text().splitlines())
+        return int(rows["VmHWM"].removesuffix("kB")) * 1024
+    if sys.platform == "darwin":
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return None

@@ -1,0 +1,63 @@
+"""The command line, pinned: a new command or flag is a decision, not an accident."""
+
+import subprocess
+import sys
+
+import click
+
+from headstart.apps.cli.main import COMMANDS
+
+SURFACE = {
+    "anatomy": [
+        "recipe_or_run",
+        "--vocabulary",
+        "--task",
+        "--labels",
+        "--frozen",
+        "--length",
+        "--kernel",
+        "--tokens",
+        "--rate",
+        "--memory",
+        "--verify",
+        "--measure",
+        "--figures",
+        "--device",
+        "--threads",
+        "--seed",
+        "--json",
+    ],
+}
+
+
+def flags(command: click.Command) -> list[str]:
+    return [
+        parameter.opts[0] if isinstance(parameter, click.Option) else str(parameter.name)
+        for parameter in command.params
+    ]
+
+
+def test_the_commands_and_flags_are_these():
+    assert {name: flags(command) for name, command in COMMANDS.items()} == SURFACE
+
+
+def test_every_option_explains_itself():
+    silent = [
+        f"{name} {option.opts[0]}"
+        for name, command in COMMANDS.items()
+        for option in command.params
+        if isinstance(option, click.Option) and not option.help
+    ]
+    assert not silent, silent
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys; from headstart.apps.cli.main import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'torch', 'numpy', 'matplotlib'} & set(sys.modules)\n"
+        "print('heavy:', sorted(heavy))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "heavy: []"

@@ -1,0 +1,46 @@
+"""The public surface: what `import headstart` offers, and what it costs."""
+
+import subprocess
+import sys
+
+import headstart
+
+PUBLIC_NAMES = [
+    "HeadstartError",
+    "LabelHead",
+    "LanguageHead",
+    "Model",
+    "Question",
+    "Recipe",
+    "SourceAndTarget",
+    "Text",
+    "Trunk",
+    "__version__",
+    "anatomy",
+    "find_recipe",
+    "initialise",
+    "new_head",
+    "new_model",
+    "this_machine",
+]
+
+
+def test_the_public_names_are_these():
+    assert sorted(headstart.__all__) == PUBLIC_NAMES
+    assert sorted(dir(headstart)) == PUBLIC_NAMES
+
+
+def test_every_public_name_can_be_had_and_is_documented():
+    for name in PUBLIC_NAMES:
+        value = getattr(headstart, name)
+        assert name == "__version__" or value.__doc__, name
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    assert not hasattr(headstart, "no_such_name")
+
+
+def test_importing_headstart_imports_no_torch():
+    code = "import headstart, sys; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
