@@ -19,5 +19,6 @@ def choose(name: str, table: Mapping[str, Row], kind: str) -> Row:
 
 def nearest(name: str, table: Mapping[str, object]) -> str:
     """Returns a suggestion such as " Did you mean 'lab'?", or nothing when no name is near."""
-    matches = get_close_matches(name.lower(), list(table), n=1, cutoff=0.5)
-    return f" Did you mean {matches[0]!r}?" if matches else ""
+    lowered = {row.lower(): row for row in table}
+    matches = get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
+    return f" Did you mean {lowered[matches[0]]!r}?" if matches else ""

@@ -13,7 +13,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
 from headstart.errors import DamagedFileError, FileError, LockedError
 
@@ -60,9 +60,12 @@ class DurableFile:
 @contextlib.contextmanager
 def durable_file(path: Path) -> Iterator[DurableFile]:
     """Opens a file that appears at `path`, whole and on the disk, only if the block succeeds."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    # Through a link, as any other write; the rename would put a file in the link's place.
+    target = Path(os.path.realpath(path))
+    # A short name of its own, since the target's may already be as long as a name can be.
+    beside = target.parent / f".{secrets.token_hex(8)}.part"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(target.parent)
         handle = beside.open("xb")
     except OSError as error:
         raise _write_error(path, error, 0) from error
@@ -73,14 +76,16 @@ def durable_file(path: Path) -> Iterator[DurableFile]:
             handle.flush()
             os.fsync(handle.fileno())
             handle.close()
-            beside.replace(path)
-            _sync_folder(path.parent)
+            if target.exists():
+                shutil.copymode(target, beside)
+            beside.replace(target)
+            _sync_folder(target.parent)
     except BaseException:
-        with contextlib.suppress(
-            OSError
-        ):  # a full disk fails the close too; the file is going anyway
+        # A full disk fails the close too, and a lost one the removal; the first error is told.
+        with contextlib.suppress(OSError):
             handle.close()
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
         raise
 
 
@@ -94,16 +99,20 @@ def write_bytes(path: Path, data: bytes) -> str:
 def write_json(path: Path, value: object) -> str:
     """Writes one JSON value durably and returns the file's SHA-256."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    return write_bytes(path, (text + "\n").encode())
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair has no UTF-8, but it has an escape
+        data = json.dumps(value, indent=2, allow_nan=False).encode()
+    return write_bytes(path, data + b"\n")
 
 
 def read_json(path: Path) -> object:
     """Reads one JSON value, or says in a sentence why it cannot."""
     try:
-        return json.loads(path.read_bytes())
+        return json.loads(path.read_bytes(), parse_constant=_refuse_constant)
     except OSError as error:
         raise FileError(f"Cannot read {path}: {_reason(error)}.") from error
-    except ValueError as error:  # bad JSON and bad UTF-8 alike
+    except (ValueError, RecursionError) as error:  # bad JSON, bad UTF-8, nesting without end
         raise DamagedFileError(
             f"{path} is not valid JSON ({error}). Restore it from a copy."
         ) from error
@@ -133,32 +142,45 @@ def check_sha256(path: Path, expected: str) -> None:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Holds a folder for this process alone; the system frees it if the process is killed."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Holds a folder for this process alone; the system frees it when the process is gone."""
     path = folder / ".lock"
-    with path.open("a+b") as handle:
-        if not _try_lock(handle):
+    try:
+        _make_folder(folder)
+        handle = path.open("a+b")
+    except OSError as error:
+        raise _write_error(path, error, 0) from error
+    with handle:
+        try:
+            is_ours = _try_lock(handle)
+            if is_ours:
+                handle.truncate(0)
+                handle.write(str(os.getpid()).encode())
+                handle.flush()
+        except OSError as error:
+            raise FileError(
+                f"Cannot lock {path}: {_reason(error)}. Choose another folder."
+            ) from error
+        if not is_ours:
             handle.seek(0)
             holder = handle.read(20).decode(errors="replace").strip() or "unknown"
             raise LockedError(
                 f"{folder} is in use by another process (number {holder}). "
                 "Wait for it to end, stop it, or choose another folder."
             )
-        handle.truncate(0)
-        handle.write(str(os.getpid()).encode())
-        handle.flush()
         yield
 
 
 def cache_folder() -> Path:
     """Returns where this user's machine keeps what can be made again."""
-    if chosen := os.environ.get(CACHE_VARIABLE):
-        return Path(chosen)
+    if override := os.environ.get(CACHE_VARIABLE):
+        return Path(override)
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "headstart"
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "headstart" / "cache"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headstart"
+    # The specification says to ignore a path that is not absolute.
+    chosen = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (chosen if chosen.is_absolute() else Path.home() / ".cache") / "headstart"
 
 
 def _try_lock(handle: IO[bytes]) -> bool:
@@ -174,9 +196,21 @@ def _try_lock(handle: IO[bytes]) -> bool:
             import fcntl
 
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
+    except OSError as error:
+        if error.errno in {errno.EAGAIN, errno.EACCES, errno.EDEADLK}:
+            return False
+        raise  # a file system without locks, say, is not a lock that someone holds
     return True
+
+
+def _make_folder(folder: Path) -> None:
+    """Makes a folder and those above it, each one flushed into the folder that holds it."""
+    if folder.is_dir():
+        return
+    if folder.parent != folder:
+        _make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    _sync_folder(folder.parent)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -203,6 +237,11 @@ def _write_error(path: Path, error: OSError, num_bytes: int) -> FileError:
             f"{num_free_bytes:,} free. Free some space and try again; nothing was lost."
         )
     return FileError(f"Cannot write {path}: the disk is full. Free some space and try again.")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    """Refuses the NaN and infinities that Python would read and that no JSON has."""
+    raise ValueError(f"{name} is no JSON value")
 
 
 def _reason(error: OSError) -> str:

@@ -11,6 +11,9 @@ NormKind = Literal["layer", "rms"]
 NormPlace = Literal["post", "pre"]
 PositionKind = Literal["sinusoidal", "rotary", "learned"]
 
+# Enough to find a divisor near any number of heads that somebody would ask for.
+MOST_HEADS_SUGGESTED = 1_024
+
 
 @dataclass(frozen=True, kw_only=True)
 class LayerConfig:
@@ -26,12 +29,13 @@ class LayerConfig:
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        require_at_least_one(self, "width", "num_heads", "feed_forward_width")
+        require_whole(self, "width", "num_heads", "feed_forward_width", at_least=1)
         require_choice("feed_forward", self.feed_forward, get_args(FeedForwardKind))
         require_choice("norm", self.norm, get_args(NormKind))
         require_choice("norm_place", self.norm_place, get_args(NormPlace))
         if self.width % self.num_heads:
-            divisors = [heads for heads in range(1, self.width + 1) if self.width % heads == 0]
+            likely = range(1, min(self.width, MOST_HEADS_SUGGESTED) + 1)
+            divisors = [heads for heads in likely if self.width % heads == 0]
             near = sorted(sorted(divisors, key=lambda heads: abs(heads - self.num_heads))[:4])
             raise RecipeError(
                 f"num_heads is {self.num_heads}, which does not divide the width {self.width}. "
@@ -67,11 +71,10 @@ class TrunkConfig:
     attends_to_source: bool = False
 
     def __post_init__(self) -> None:
-        require_at_least_one(self, "vocabulary_size", "num_layers", "max_length")
+        require_whole(self, "vocabulary_size", "num_layers", "max_length", at_least=1)
+        require_whole(self, "num_segments", at_least=0)
         require_choice("direction", self.direction, get_args(Direction))
         require_choice("positions", self.positions, get_args(PositionKind))
-        if self.num_segments < 0:
-            raise RecipeError(f"num_segments is {self.num_segments}; it must be 0 or more.")
         if self.positions == "rotary" and self.layer.head_width % 2:
             raise RecipeError(
                 f"Rotary positions turn pairs, but a head is {self.layer.head_width} wide (width "
@@ -101,16 +104,20 @@ class EncoderDecoderConfig:
     shares_embedding: bool
 
     def __post_init__(self) -> None:
-        if self.encoder.direction != "bidirectional" or self.encoder.attends_to_source:
+        if self.encoder.direction != "bidirectional":
             raise RecipeError(
-                f"The encoder is {self.encoder.direction}; it must be bidirectional "
-                "and attend to nothing but itself."
+                f"The encoder is {self.encoder.direction}; it must be bidirectional, since the "
+                "whole source is there to be read."
             )
-        if self.decoder.direction != "causal" or not self.decoder.attends_to_source:
+        if self.encoder.attends_to_source:
+            raise RecipeError("The encoder attends to a source; it is the source, and must not.")
+        if self.decoder.direction != "causal":
             raise RecipeError(
-                f"The decoder is {self.decoder.direction}; it must be causal "
-                "and attend to the source."
+                f"The decoder is {self.decoder.direction}; it must be causal, since it writes one "
+                "piece after another."
             )
+        if not self.decoder.attends_to_source:
+            raise RecipeError("The decoder attends to no source; it must attend to the encoder.")
         if self.encoder.width != self.decoder.width:
             raise RecipeError(
                 f"The encoder is {self.encoder.width} wide and the decoder {self.decoder.width}; "
@@ -141,12 +148,14 @@ class EncoderDecoderConfig:
 AnyTrunkConfig = TrunkConfig | EncoderDecoderConfig
 
 
-def require_at_least_one(config: object, *names: str) -> None:
-    """Raises an error for the first named field that is not a whole number of at least 1."""
+def require_whole(config: object, *names: str, at_least: int) -> None:
+    """Raises an error for the first named field that is no whole number, or too small a one."""
     for name in names:
         value = getattr(config, name)
-        if not isinstance(value, int) or value < 1:
-            raise RecipeError(f"{name} is {value!r}; it must be a whole number of at least 1.")
+        if not isinstance(value, int) or isinstance(value, bool) or value < at_least:
+            raise RecipeError(
+                f"{name} is {value!r}; it must be a whole number of at least {at_least}."
+            )
 
 
 def require_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

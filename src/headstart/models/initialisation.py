@@ -28,7 +28,11 @@ Deviations = Iterator[tuple[Tensor, float]]
 
 @torch.no_grad()
 def initialise(module: nn.Module, seed: int) -> None:
-    """Draws the first weights of a model, a trunk, a layer or a head; the same on every device."""
+    """Draws the first weights of a model, a trunk, a layer or a head; the same on every device.
+
+    A parameter's stream is named by its path inside `module`: what is to be compared must be
+    initialised at the same level, such as trunk by trunk and head by head.
+    """
     stds: dict[Tensor, float] = {}
     # Children before parents, so that what a whole knows of its parts has the last word.
     for part in reversed(list(module.modules())):
@@ -97,7 +101,7 @@ def trunk_deviations(trunk: Trunk) -> Deviations:
         if isinstance(branch, SelfAttention | CrossAttention | FeedForward | GatedFeedForward)
     ]
     for branch in branches:
-        # All branches add to one residual sum; this keeps its variance near one at any depth.
+        # All branches add to one residual sum; this keeps depth from swelling its variance.
         output = branch.output
         yield (
             output.weight,

@@ -12,7 +12,7 @@ class Text(NamedTuple):
     is_token_BT: Tensor | None = None
     """True where a piece is real, False where it is padding, on whichever side."""
     document_BT: Tensor | None = None
-    """For packed rows, the number of the document that a piece belongs to."""
+    """For packed rows, the number of a piece's document; each number stands for one stretch."""
     segment_BT: Tensor | None = None
     """For pairs of sentences, 0 in the first and 1 in the second."""
 

@@ -2,12 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from headstart.choices import choose
 from headstart.errors import RecipeError
-from headstart.models.config import EncoderDecoderConfig, TrunkConfig, require_at_least_one
-from headstart.models.heads.config import LabelHeadConfig, ModelConfig, Pooling
+from headstart.models.config import EncoderDecoderConfig, TrunkConfig, require_choice, require_whole
+from headstart.models.heads.config import (
+    LabelHeadConfig,
+    LanguageAndNextHeadConfig,
+    ModelConfig,
+    Pooling,
+)
 
 # Good and bad, as most first sets of examples have it.
 NUM_LABELS = 2
@@ -37,8 +42,10 @@ class Recipe:
 
     def __post_init__(self) -> None:
         choose(self.objective, ANSWERED_SHARES, "objective")
-        require_at_least_one(self, "length", "sequences_per_step")
+        require_choice("pooling", self.pooling, get_args(Pooling))
+        require_whole(self, "length", "sequences_per_step", at_least=1)
         self.model.trunk.check_length(self.length)
+        check_objective(self.objective, self.model)
 
     @property
     def tokens_per_step(self) -> int:
@@ -50,6 +57,26 @@ class Recipe:
         """What the model does as it is pretrained."""
         is_pair = isinstance(self.model.trunk, EncoderDecoderConfig)
         return "translation" if is_pair else "language-model"
+
+
+def check_objective(objective: str, model: ModelConfig) -> None:
+    """Raises an error where a model cannot pursue an objective, or would see its answers."""
+    trunk = model.trunk
+    if (objective == "translation") != isinstance(trunk, EncoderDecoderConfig):
+        raise RecipeError(
+            f"The objective {objective} does not fit this trunk: translation needs an "
+            "encoder-decoder, and every other objective needs one trunk."
+        )
+    if objective == "causal" and isinstance(trunk, TrunkConfig) and trunk.direction != "causal":
+        raise RecipeError(
+            f"The objective causal needs a causal trunk, but this one is {trunk.direction}: it "
+            "would read the pieces that it should predict."
+        )
+    has_pair = isinstance(model.head, LanguageAndNextHeadConfig)
+    if objective == "masked+next" and not has_pair:
+        raise RecipeError(
+            "The objective masked+next needs a language and a next-sentence head, as bert has."
+        )
 
 
 def with_vocabulary(recipe: Recipe, vocabulary_size: int) -> Recipe:
@@ -70,6 +97,7 @@ def with_vocabulary(recipe: Recipe, vocabulary_size: int) -> Recipe:
 
 def model_for(recipe: Recipe, task: Task, num_labels: int | None = None) -> ModelConfig:
     """Returns the recipe's trunk with the head that a task needs."""
+    require_choice("task", task, get_args(Task))
     if task == recipe.task:
         return recipe.model
     is_pair = recipe.task == "translation"

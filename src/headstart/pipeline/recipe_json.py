@@ -1,7 +1,7 @@
 """A recipe as JSON and back; only the types in the table can come out of a file."""
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from types import UnionType
 from typing import Any, Literal, get_origin, get_type_hints
 
@@ -42,7 +42,10 @@ def to_json(value: object) -> object:
 
 def recipe_from_json(value: object, where: str) -> Recipe:
     """Returns the recipe that `to_json` wrote, or an error that says where it does not fit."""
-    recipe = from_json(value, where)
+    try:
+        recipe = from_json(value, where)
+    except RecursionError as error:
+        raise RecipeError(f"{where} holds no recipe: it is nested without end.") from error
     if not isinstance(recipe, Recipe):
         raise RecipeError(f"{where} holds no recipe: its type must be Recipe.")
     return recipe
@@ -57,8 +60,8 @@ def from_json(value: object, where: str) -> Any:
     given = {
         name: from_json(item, f"{where}: {name}") for name, item in value.items() if name != "type"
     }
-    if set(given) != set(hints):
-        odd = sorted(set(given) ^ set(hints))
+    required = {field.name for field in fields(kind) if field.default is MISSING}
+    if odd := sorted((set(given) - set(hints)) | (required - set(given))):
         raise RecipeError(
             f"{where} must have the fields {', '.join(hints)}; wrong or missing: {', '.join(odd)}."
         )

@@ -43,3 +43,8 @@ def show_duration(seconds: float) -> str:
 def show_count(count: float) -> str:
     """Returns a whole number with its thousands apart, such as "21,018,401"."""
     return f"{round(count):,}"
+
+
+def show_share(share: float) -> str:
+    """Returns a share of a whole, such as "4.6 %"."""
+    return "under 0.1 %" if 0 < share < 0.001 else f"{100 * share:.1f} %"

@@ -22,11 +22,12 @@ def check_parameters(config: ModelConfig) -> int:
     built = count_built(config)
     parts = model_parts(config)
     check_parts(parts, built)
-    unclaimed = [name for name in built if not any(claims(part, name) for part in parts)]
-    if unclaimed:
-        raise LedgerError(
-            f"No formula counts the parameter {unclaimed[0]}; the ledger needs a row for it."
-        )
+    for name in built:
+        num_claims = sum(claims(part, name) for part in parts)
+        if num_claims != 1:
+            raise LedgerError(
+                f"The parameter {name} is counted by {num_claims} rows of the ledger, not by one."
+            )
     return sum(built.values())
 
 

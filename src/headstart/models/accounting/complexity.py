@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from headstart.errors import RecipeError
 from headstart.models.accounting.quantity import Quantity, symbol
-from headstart.models.config import require_at_least_one
+from headstart.models.config import require_whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class Complexity:
     layers: tuple[LayerCost, ...]
 
     def __post_init__(self) -> None:
-        require_at_least_one(self, "length", "width")
+        require_whole(self, "length", "width", at_least=1)
         if self.kernel < 2:
             raise RecipeError(
                 f"The kernel is {self.kernel}; a convolution that looks at fewer than 2 positions "

@@ -15,10 +15,9 @@ NUM_PASS_NUMBERS = 16 << 20
 
 
 def measure_machine(device: str, budget_seconds: float = 1.0) -> Machine:
-    """Measures the machine's rates on a device, with the threads that PyTorch now uses."""
-    is_gpu = device.startswith("cuda")
-    side = 8_192 if is_gpu else 1_024
-    factor = torch.randn(side, side, device=device, dtype=torch.bfloat16 if is_gpu else None)
+    """Measures a device's rates in single precision, with the threads that PyTorch now uses."""
+    side = 8_192 if device.startswith("cuda") else 1_024
+    factor = torch.randn(side, side, device=device)
     numbers = torch.ones(NUM_PASS_NUMBERS, device=device)
     matrix_seconds = median_seconds(lambda: factor @ factor, MATRIX_SHARE * budget_seconds, device)
     # A new result each time: a step's large tensors live in memory fresh from the system.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -14,7 +15,8 @@ class Quantity:
     value: float
     formula: str
     numbers: str
-    is_sum: bool = False
+    kind: Literal["symbol", "product", "sum"] = "symbol"
+    """What the formula is at its top, and so where it needs brackets."""
 
     def __add__(self, other: Quantity | float) -> Quantity:
         """Returns the sum; adding nothing leaves no trace in the formula."""
@@ -27,7 +29,7 @@ class Quantity:
             self.value + other.value,
             f"{self.formula} + {other.formula}",
             f"{self.numbers} + {other.numbers}",
-            is_sum=True,
+            "sum",
         )
 
     __radd__ = __add__
@@ -43,6 +45,7 @@ class Quantity:
             self.value * other.value,
             f"{self.factor(self.formula)}·{other.factor(other.formula)}",
             f"{self.factor(self.numbers)}·{other.factor(other.numbers)}",
+            "product",
         )
 
     def __rmul__(self, other: float) -> Quantity:
@@ -50,17 +53,22 @@ class Quantity:
         return as_quantity(other) * self
 
     def __pow__(self, exponent: int) -> Quantity:
-        """Returns a power of a symbol."""
+        """Returns a whole power."""
         raised = str(exponent).translate(SUPERSCRIPTS)
         return Quantity(
             self.value**exponent,
-            f"{self.factor(self.formula)}{raised}",
-            f"{self.factor(self.numbers)}{raised}",
+            f"{self.base(self.formula)}{raised}",
+            f"{self.base(self.numbers)}{raised}",
+            "product",
         )
 
     def factor(self, text: str) -> str:
         """Returns a text of this quantity as it stands inside a product."""
-        return f"({text})" if self.is_sum else text
+        return f"({text})" if self.kind == "sum" else text
+
+    def base(self, text: str) -> str:
+        """Returns a text of this quantity as it stands below an exponent."""
+        return text if self.kind == "symbol" else f"({text})"
 
 
 def symbol(name: str, value: float) -> Quantity:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from headstart.errors import RecipeError
-from headstart.models.config import require_at_least_one
+from headstart.models.config import require_whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +18,7 @@ class StepShape:
     """Whether only the head learns."""
 
     def __post_init__(self) -> None:
-        require_at_least_one(self, "length", "sequences")
+        require_whole(self, "length", "sequences", at_least=1)
         if not 0 < self.answered_share <= 1:
             raise RecipeError(
                 f"answered_share is {self.answered_share}; it must be above 0 and at most 1."

@@ -4,7 +4,13 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from headstart.errors import RecipeError
-from headstart.models.config import AnyTrunkConfig, EncoderDecoderConfig, require_choice
+from headstart.models.config import (
+    AnyTrunkConfig,
+    EncoderDecoderConfig,
+    TrunkConfig,
+    require_choice,
+    require_whole,
+)
 
 Pooling = Literal["last", "mean", "first"]
 
@@ -26,10 +32,7 @@ class LabelHeadConfig:
 
     def __post_init__(self) -> None:
         require_choice("pooling", self.pooling, get_args(Pooling))
-        if self.num_labels < 2:
-            raise RecipeError(
-                f"The number of labels is {self.num_labels}; a classifier chooses from at least 2."
-            )
+        require_whole(self, "num_labels", at_least=2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,4 +59,8 @@ class ModelConfig:
             raise RecipeError(
                 "An encoder-decoder writes a translation, so its head must be a language head. "
                 "For labels choose a recipe with one trunk, such as compact."
+            )
+        if isinstance(self.trunk, TrunkConfig) and self.trunk.attends_to_source:
+            raise RecipeError(
+                "A trunk that attends to a source stands alone; it needs an encoder that reads one."
             )

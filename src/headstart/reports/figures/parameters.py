@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from headstart.models.accounting.ledger import Anatomy
 from headstart.models.accounting.parameters import Part
 from headstart.reports.figures.style import BLUE, GREY, ORANGE, new_axes
-from headstart.reports.numbers import show_count
+from headstart.reports.numbers import show_count, show_share
 
 
 def draw(anatomy: Anatomy) -> Figure:
@@ -20,7 +20,7 @@ def draw(anatomy: Anatomy) -> Figure:
     names = [name for name, _ in rows]
     bars = axes.barh(names, [part.count for _, part in rows], color=colours)
     total = ledger.num_parameters
-    labels = [f"{show_count(part.count)}  ({part.count / total:.1%})" for _, part in rows]
+    labels = [f"{show_count(part.count)}  ({show_share(part.count / total)})" for _, part in rows]
     axes.bar_label(bars, labels=labels, padding=4, fontsize=9)
     axes.margins(x=0.3)
     axes.invert_yaxis()

@@ -1,0 +1,93 @@
+"""What every benchmark shares: alternated repetitions, medians, spread, a dated record."""
+
+import datetime
+import json
+import platform
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import torch
+
+from headstart import __version__
+from headstart.files import write_json
+from headstart.models.accounting.machine import measure_machine
+
+RESULTS = Path(__file__).parent / "results"
+NUM_REPETITIONS = 7
+
+
+def alternate(
+    contestants: Mapping[str, Callable[[], float]], num_repetitions: int = NUM_REPETITIONS
+) -> dict[str, dict[str, object]]:
+    """Runs each contestant in turn, again and again, so that a slow minute is slow for all."""
+    for run in contestants.values():
+        run()
+    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    for repetition in range(num_repetitions):
+        for name, run in contestants.items():
+            seconds[name].append(run())
+        print(f"repetition {repetition + 1} of {num_repetitions}", file=sys.stderr)
+    return {
+        name: {
+            "median_seconds": statistics.median(row),
+            "min_seconds": min(row),
+            "max_seconds": max(row),
+        }
+        for name, row in seconds.items()
+    }
+
+
+def keep(question: str, answer: Mapping[str, object], device: str = "cpu") -> Path:
+    """Writes the record of one benchmark, with all that one needs to judge it."""
+    machine = measure_machine(device)
+    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    name = "cpu" if device == "cpu" else torch.cuda.get_device_name().replace(" ", "-").lower()
+    path = RESULTS / f"{today}_{question}_{name}-{torch.get_num_threads()}.json"
+    write_json(
+        path,
+        {
+            "question": question,
+            "date": today,
+            "commit": commit(),
+            "machine": {
+                "processor": processor(),
+                "device": machine.name,
+                "matrix_gflops_per_second": machine.matrix_rate / 1e9,
+                "pass_gigabytes_per_second": (machine.pass_rate or 0) / 1e9,
+            },
+            "versions": {
+                "headstart": __version__,
+                "python": platform.python_version(),
+                "torch": torch.__version__,
+            },
+            **answer,
+        },
+    )
+    print(path)
+    return path
+
+
+def newest(question: str) -> dict[str, object]:
+    """Returns the latest record of a question."""
+    paths = sorted(RESULTS.glob(f"*_{question}_*.json"))
+    if not paths:
+        raise FileNotFoundError(f"There is no record of {question} in {RESULTS}; run `make bench`.")
+    return json.loads(paths[-1].read_text())
+
+
+def commit() -> str:
+    """Returns the commit that was measured, marked where the working tree differs from it."""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
+    done = subprocess.run(command, cwd=RESULTS, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def processor() -> str:
+    """Names the processor."""
+    cpuinfo = Path("/proc/cpuinfo")
+    rows = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    names = [row.split(":", 1)[1].strip() for row in rows if row.startswith("model name")]
+    return names[0] if names else platform.processor()

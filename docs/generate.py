@@ -1,0 +1,183 @@
+"""Fills the generated blocks of README.md and docs/ from the code and the committed records.
+
+A block stands between `<!-- generated: NAME -->` and `<!-- end -->`. `--check` changes nothing and
+fails where a block is out of date. Usage: generate.py [--check]
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+from record import newest  # noqa: E402 (the path above must come first)
+
+from headstart import Question, anatomy, find_recipe  # noqa: E402
+from headstart.models.accounting.ledger import Anatomy  # noqa: E402
+from headstart.pipeline.anatomy_figures import write_figures  # noqa: E402
+from headstart.pipeline.this_machine import described_machine  # noqa: E402
+from headstart.reports.ledger_tables import (  # noqa: E402
+    parameter_table,
+    projection_table,
+    quoted_table,
+    shorthand_table,
+)
+from headstart.reports.numbers import show_bytes, show_duration  # noqa: E402
+from headstart.reports.table import Table  # noqa: E402
+
+BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+FIGURES = ROOT / "docs" / "figures"
+# What a machine's rate is has no part in the tables of parameters.
+ANY_MACHINE = described_machine(1.0, None)
+
+
+def markdown(table: Table) -> str:
+    """Returns a table as Markdown, its title and notes as sentences around it."""
+    rule = "|".join("---:" if column in table.numeric else "---" for column in table.columns)
+    rows = [
+        " | ".join(row).replace("  each:", "&ensp;each:") for row in (table.columns, *table.rows)
+    ]
+    lines = [f"| {rows[0]} |", f"|{rule}|", *(f"| {row} |" for row in rows[1:])]
+    return "\n".join([f"**{table.title}**", "", *lines, "", *table.notes]).strip()
+
+
+def lab_parameters() -> str:
+    """The documents' model by part, as a language model."""
+    return markdown(parameter_table(anatomy(find_recipe("lab"), Question(), ANY_MACHINE)))
+
+
+def lab_totals() -> str:
+    """The three counts of the documents."""
+    rows = {
+        "as a language model over 50,001 pieces": Question(),
+        "as a classifier of two labels": Question(num_labels=2),
+        "the same on a frozen trunk": Question(num_labels=2, is_frozen=True),
+    }
+    lines = ["| `lab` | parameters | of them learning |", "|---|---:|---:|"]
+    for name, question in rows.items():
+        ledger = anatomy(find_recipe("lab"), question, ANY_MACHINE)
+        lines.append(f"| {name} | {ledger.num_parameters:,} | {ledger.num_trainable:,} |")
+    return "\n".join(lines)
+
+
+def lab_shorthands() -> str:
+    """The rough counts beside the exact ones."""
+    return markdown(shorthand_table(anatomy(find_recipe("lab"), Question(), ANY_MACHINE)))
+
+
+def base_quoted() -> str:
+    """The 65 M of the paper beside the exact count."""
+    quoted = anatomy(find_recipe("base"), Question(), ANY_MACHINE).quoted
+    assert quoted is not None
+    return markdown(quoted_table(quoted))
+
+
+def base_on_a_1050_ti() -> str:
+    """Could a GTX 1050 Ti, 2.1 TFLOP/s and 4 GiB, have trained the base model?"""
+    question = Question(num_tokens=2_500_000_000)
+    return markdown(
+        projection_table(anatomy(find_recipe("base"), question, described_machine(2.1, 4)))
+    )
+
+
+def bench_trunk() -> str:
+    """The step of the documents' classifier beside plain torch.nn."""
+    record = newest("trunk")
+    lines = ["| training step | seconds (lowest to highest) | tokens/s |", "|---|---:|---:|"]
+    for name, row in record["seconds"].items():
+        spread = (
+            f"{row['median_seconds']:.3f} ({row['min_seconds']:.3f} to {row['max_seconds']:.3f})"
+        )
+        lines.append(f"| {name} | {spread} | {record['tokens'] / row['median_seconds']:,.0f} |")
+    ratio = f"{record['ratio']:.2f} times the peer's speed"
+    note = f"{record['work']}: {ratio}, by the medians of steps in turn."
+    return "\n".join([*lines, "", note, provenance(record)])
+
+
+def bench_ledger() -> str:
+    """Predicted against seen."""
+    record = newest("ledger")
+    lines = [
+        "| shape | step predicted | seen | | peak memory predicted | seen | |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for name, case in record["cases"].items():
+        seconds, peak = case["step_seconds"], case["peak_bytes"]
+        lines.append(
+            f"| {name} | {show_duration(seconds['predicted'])} | "
+            f"{show_duration(seconds['seen'])} | "
+            f"{100 * (seconds['seen'] / seconds['predicted'] - 1):+.0f} % | "
+            f"{show_bytes(peak['predicted'])} | {show_bytes(peak['seen'])} | "
+            f"{100 * (peak['seen'] / peak['predicted'] - 1):+.0f} % |"
+        )
+    return "\n".join([*lines, "", provenance(record)])
+
+
+def provenance(record: Mapping[str, object]) -> str:
+    """Says where a record comes from."""
+    machine, versions = record["machine"], record["versions"]
+    return (
+        f"*{record['date']}, {machine['processor']}, {machine['device']}, "
+        f"{machine['matrix_gflops_per_second']:.0f} GFLOP/s in matrix products, "
+        f"torch {versions['torch']}, commit {record['commit']}.*"
+    )
+
+
+def tree() -> str:
+    """The package as a tree, each part with the first sentence of its own docstring."""
+    package = ROOT / "src" / "headstart"
+    parts = [path for path in package.iterdir() if path.is_dir() and path.name != "__pycache__"]
+    files = [path for path in package.glob("*.py") if not path.name.startswith("__")]
+    lines = ["```", "src/headstart/"]
+    for path in (*sorted(parts), *sorted(files)):
+        source = path / "__init__.py" if path.is_dir() else path
+        sentence = (ast.get_docstring(ast.parse(source.read_text())) or "").split("\n")[0]
+        name = f"{path.name}/" if path.is_dir() else path.name
+        lines.append(f"  {name:<15} {sentence.removesuffix('.')}")
+    return "\n".join([*lines, "```"])
+
+
+BLOCKS: Mapping[str, Callable[[], str]] = {
+    "lab-totals": lab_totals,
+    "lab-parameters": lab_parameters,
+    "lab-shorthands": lab_shorthands,
+    "base-quoted": base_quoted,
+    "base-on-a-1050-ti": base_on_a_1050_ti,
+    "bench-trunk": bench_trunk,
+    "bench-ledger": bench_ledger,
+    "tree": tree,
+}
+
+
+def filled(text: str) -> str:
+    """Returns a page with its blocks as they should be now."""
+    return BLOCK.sub(lambda match: f"{match[1]}{BLOCKS[match[2]]()}\n{match[3]}", text)
+
+
+def main() -> int:
+    """Fills every page, or checks them."""
+    is_check = "--check" in sys.argv[1:]
+    pages = [ROOT / "README.md", ROOT / "benchmarks" / "README.md", *(ROOT / "docs").rglob("*.md")]
+    stale = []
+    for page in pages:
+        text = page.read_text()
+        wanted = filled(text)
+        if text != wanted:
+            stale.append(page)
+            if not is_check:
+                page.write_text(wanted)
+                print(f"filled {page.relative_to(ROOT)}")
+    if is_check and stale:
+        print(f"out of date: {', '.join(map(str, stale))}; run `make docs`.", file=sys.stderr)
+        return 1
+    if not is_check:
+        lab = anatomy(find_recipe("lab"), Question(), ANY_MACHINE)
+        write_figures(Anatomy(ledger=lab), FIGURES)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

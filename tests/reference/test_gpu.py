@@ -1,0 +1,67 @@
+"""On a GPU the same weights give the same answers, whatever kernel attention takes there.
+
+These need a CUDA device: `python -m pytest -m gpu`.
+"""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from headstart.apps.recipes import RECIPES
+from headstart.models.initialisation import initialise
+from headstart.models.inputs import SourceAndTarget, Text
+from headstart.models.model import new_model
+from headstart.pipeline.recipe import with_vocabulary
+
+pytestmark = pytest.mark.gpu
+
+VOCABULARY_SIZE = 500
+
+
+def padded_text(device: str) -> Text:
+    """Four rows: whole, padded on the right, padded on the left, and nothing but padding."""
+    generator = torch.Generator().manual_seed(0)
+    tokens_BT = torch.randint(VOCABULARY_SIZE, (4, 24), generator=generator)
+    is_token_BT = torch.ones_like(tokens_BT, dtype=torch.bool)
+    is_token_BT[1, 15:] = False
+    is_token_BT[2, :7] = False
+    is_token_BT[3] = False
+    return Text(tokens_BT.to(device), is_token_BT.to(device))
+
+
+def hidden(name: str, device: str, text: Text) -> Tensor:
+    model = new_model(with_vocabulary(RECIPES[name](), VOCABULARY_SIZE).model)
+    initialise(model, seed=0)
+    model.to(device).eval()
+    return model.trunk(SourceAndTarget(text, text) if name == "base" else text)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_gpu_computes_what_a_processor_computes(name):
+    text = padded_text("cpu")
+    ours, theirs = hidden(name, "cpu", text), hidden(name, "cuda", padded_text("cuda")).cpu()
+    torch.testing.assert_close(theirs[text.is_token_BT], ours[text.is_token_BT], atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_without_padding_too(name):
+    tokens_BT = padded_text("cpu").tokens_BT
+    ours, theirs = (
+        hidden(name, "cpu", Text(tokens_BT)),
+        hidden(name, "cuda", Text(tokens_BT.cuda())),
+    )
+    torch.testing.assert_close(theirs.cpu(), ours, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_row_of_nothing_but_padding_gives_no_nan_forward_or_backward(name, dtype):
+    with torch.autocast("cuda", dtype=dtype, enabled=dtype != torch.float32):
+        answer = hidden(name, "cuda", padded_text("cuda"))
+        loss = F.mse_loss(answer.float(), torch.zeros_like(answer, dtype=torch.float32))
+    assert torch.isfinite(answer).all()
+    loss.backward()
+    assert math.isfinite(loss.item())
