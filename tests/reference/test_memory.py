@@ -53,6 +53,14 @@ FROZEN = {
     for name, (config, step) in (CLASSIFICATION | {"bert": PRETRAINING["bert"]}).items()
 }
 
+# The logits outweigh all else here.
+MANY_LOGITS = {
+    "lab of 8,000 pieces": (
+        with_vocabulary(RECIPES["lab"](), 8_000).model,
+        StepShape(length=LENGTH, sequences=16 * NUM_ROWS),
+    )
+}
+
 
 def every(cases):
     return pytest.mark.parametrize(("config", "step"), cases.values(), ids=cases)
@@ -181,7 +189,7 @@ def test_weights_gradients_and_optimiser_are_the_bytes_of_the_real_tensors(confi
     assert predicted.optimiser == sum(tensor.nbytes for tensor in moments)
 
 
-@every(PRETRAINING | CLASSIFICATION | FROZEN)
+@every(PRETRAINING | MANY_LOGITS | CLASSIFICATION | FROZEN)
 def test_the_peak_is_what_a_step_holds_to_fifteen_per_cent(config, step):
     torch.manual_seed(0)
     assert model_memory(config, step).peak == pytest.approx(most_held(config, step), rel=0.15)

@@ -48,17 +48,20 @@ class Block(nn.Module):
         source: Source | None,
     ) -> Tensor:
         """Returns the vectors after this layer."""
-        branch_BTD = self.attention(
-            self._before(self.attention_norm, hidden_BTD), visibility, rotation
+        # No branch gets a name: a name would hold its vectors while the next one works.
+        norm = self.attention_norm
+        hidden_BTD = self._after(
+            norm,
+            hidden_BTD,
+            self.attention(self._before(norm, hidden_BTD), visibility, rotation),
         )
-        hidden_BTD = self._after(self.attention_norm, hidden_BTD, branch_BTD)
         if source is not None:
-            branch_BTD = self.cross_attention(
-                self._before(self.cross_attention_norm, hidden_BTD), *source
+            norm = self.cross_attention_norm
+            hidden_BTD = self._after(
+                norm, hidden_BTD, self.cross_attention(self._before(norm, hidden_BTD), *source)
             )
-            hidden_BTD = self._after(self.cross_attention_norm, hidden_BTD, branch_BTD)
-        branch_BTD = self.feed_forward(self._before(self.feed_forward_norm, hidden_BTD))
-        return self._after(self.feed_forward_norm, hidden_BTD, branch_BTD)
+        norm = self.feed_forward_norm
+        return self._after(norm, hidden_BTD, self.feed_forward(self._before(norm, hidden_BTD)))
 
     def _before(self, norm: nn.Module, hidden_BTD: Tensor) -> Tensor:
         """What a branch reads."""

@@ -11,6 +11,8 @@ NormKind = Literal["layer", "rms"]
 NormPlace = Literal["post", "pre"]
 PositionKind = Literal["sinusoidal", "rotary", "learned"]
 
+# Two such sizes make a matrix that PyTorch can still count.
+MOST = 100_000_000
 # Enough to find a divisor near any number of heads that somebody would ask for.
 MOST_HEADS_SUGGESTED = 1_024
 
@@ -29,7 +31,7 @@ class LayerConfig:
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        require_whole(self, "width", "num_heads", "feed_forward_width", at_least=1)
+        require_whole(self, "width", "num_heads", "feed_forward_width", at_least=1, at_most=MOST)
         require_choice("feed_forward", self.feed_forward, get_args(FeedForwardKind))
         require_choice("norm", self.norm, get_args(NormKind))
         require_choice("norm_place", self.norm_place, get_args(NormPlace))
@@ -71,8 +73,8 @@ class TrunkConfig:
     attends_to_source: bool = False
 
     def __post_init__(self) -> None:
-        require_whole(self, "vocabulary_size", "num_layers", "max_length", at_least=1)
-        require_whole(self, "num_segments", at_least=0)
+        require_whole(self, "vocabulary_size", "num_layers", "max_length", at_least=1, at_most=MOST)
+        require_whole(self, "num_segments", at_least=0, at_most=MOST)
         require_choice("direction", self.direction, get_args(Direction))
         require_choice("positions", self.positions, get_args(PositionKind))
         if self.positions == "rotary" and self.layer.head_width % 2:
@@ -148,14 +150,16 @@ class EncoderDecoderConfig:
 AnyTrunkConfig = TrunkConfig | EncoderDecoderConfig
 
 
-def require_whole(config: object, *names: str, at_least: int) -> None:
-    """Raises an error for the first named field that is no whole number, or too small a one."""
+def require_whole(config: object, *names: str, at_least: int, at_most: int | None = None) -> None:
+    """Raises an error for the first named field that is no whole number, or one out of bounds."""
     for name in names:
         value = getattr(config, name)
-        if not isinstance(value, int) or isinstance(value, bool) or value < at_least:
-            raise RecipeError(
-                f"{name} is {value!r}; it must be a whole number of at least {at_least}."
+        is_whole = isinstance(value, int) and not isinstance(value, bool)
+        if not is_whole or value < at_least or (at_most is not None and value > at_most):
+            limits = (
+                f"of at least {at_least}" if at_most is None else f"from {at_least} to {at_most:,}"
             )
+            raise RecipeError(f"{name} is {value!r}; it must be a whole number {limits}.")
 
 
 def require_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -44,7 +44,7 @@ def initialise(module: nn.Module, seed: int) -> None:
         if parameter in stds:
             generator = torch_generator(seed, "initialise", name)
             draw = torch.randn(parameter.shape, generator=generator)
-            parameter.copy_(draw * stds[parameter])
+            parameter.copy_(draw.mul_(stds[parameter]))
 
 
 def own_deviations(part: nn.Module) -> Deviations:

@@ -10,6 +10,7 @@ from headstart.models.accounting.complexity import LayerTimings, complexity
 from headstart.models.accounting.duration import Machine, step_seconds
 from headstart.models.accounting.layer_timing import time_layers
 from headstart.models.accounting.ledger import Ledger, Projection, Rehearsed
+from headstart.models.accounting.machine import memory_bytes
 from headstart.models.accounting.memory import model_memory, most_sequences
 from headstart.models.accounting.operations import model_work
 from headstart.models.accounting.parameters import model_parts
@@ -22,6 +23,10 @@ from headstart.pipeline.question import Question
 from headstart.pipeline.recipe import ANSWERED_SHARES, Recipe, model_for
 from headstart.training.rehearsal import rehearse_memory, rehearse_time
 
+GIGA = 1e9
+# A kernel that is fair to ask about even for a sequence shorter than it.
+WIDEST_FOR_ANY_LENGTH = 3
+
 
 def anatomy(recipe: Recipe, question: Question, machine: Machine) -> Ledger:
     """Returns the ledger of a recipe, its parameters derived twice and equal."""
@@ -29,6 +34,11 @@ def anatomy(recipe: Recipe, question: Question, machine: Machine) -> Ledger:
     model = model_for(recipe, task, question.num_labels)
     length = recipe.length if question.length is None else question.length
     model.trunk.check_length(length)
+    if question.kernel > max(WIDEST_FOR_ANY_LENGTH, length):
+        raise RecipeError(
+            f"The kernel is {question.kernel:,}, wider than the {length:,} pieces of a sequence. "
+            f"Choose one from 2 to {max(WIDEST_FOR_ANY_LENGTH, length):,}."
+        )
     step = StepShape(
         length=length,
         sequences=max(1, recipe.tokens_per_step // length),
@@ -40,7 +50,7 @@ def anatomy(recipe: Recipe, question: Question, machine: Machine) -> Ledger:
     if step.is_frozen and parts[-1].count == 0:
         raise RecipeError(
             f"The {parts[-1].name} of {recipe.name} is tied to the embedding, so on a frozen trunk "
-            "nothing would learn. Let the trunk learn too, or ask about labels."
+            "nothing would learn. Let the trunk learn too."
         )
     return Ledger(
         name=recipe.name,
@@ -73,6 +83,12 @@ def project(
 
 def verify(ledger: Ledger, device: str, seed: int, on_step: Callable[[], None]) -> Rehearsed:
     """Runs a few real steps and holds the ledger against what they took."""
+    device_bytes = memory_bytes(device)
+    if device_bytes is not None and ledger.memory.peak > device_bytes:
+        raise RecipeError(
+            f"A step of {ledger.name} needs {ledger.memory.peak / GIGA:,.1f} GB, but the device "
+            f"{device} has {device_bytes / GIGA:,.1f}. Choose a shorter length or a smaller model."
+        )
     timed = rehearse_time(ledger.model, ledger.step, device, seed, on_step)
     # A process of its own: this one has already held more than the steps will.
     with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as executor:

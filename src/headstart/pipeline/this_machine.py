@@ -83,5 +83,5 @@ def _read_known() -> dict[str, Machine]:
         if not isinstance(rows, dict):
             return {}
         return {name: Machine(**row) for name, row in rows.items()}
-    except (FileError, TypeError):
+    except (FileError, RecipeError, TypeError):
         return {}

@@ -182,14 +182,14 @@ def pass_rows(machine: Machine) -> list[tuple[str, str]]:
     """Returns the row of the rate at which memory is passed over, where it is known."""
     if machine.pass_rate is None:
         return []
-    return [("memory read and written", f"{show_bytes(machine.pass_rate)}/s")]
+    return [("a pass over memory", f"{show_bytes(machine.pass_rate)}/s")]
 
 
 def fit_sentence(ledger: Ledger) -> str:
     """Says whether a step fits the machine's memory whole, in parts, or not at all."""
     most, wanted = ledger.projection.most_sequences or 0, ledger.step.sequences
     if most == 0:
-        return "no: not even its weights, gradients and optimiser do"
+        return f"no: not even one sequence of {ledger.step.length:,} pieces does"
     if most >= wanted:
         return f"yes: a step holds {wanted:,} sequences, and {most:,} would fit"
     num_parts = -(-wanted // most)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -40,23 +41,25 @@ MAX_GRADIENT_NORM = 1.0
 M_MMAP_THRESHOLD = -3
 NUM_MMAP_BYTES = 1 << 16
 
-# Enough to load every library that a step needs, before memory is counted.
-WARM_UP_STEP = StepShape(length=16, sequences=2)
+PROCESS_STATUS = Path("/proc/self/status")
+
+# Enough to load every library and buffer that a step needs, before memory is counted.
+WARM_UP_STEP = StepShape(length=256, sequences=16)
 WARM_UP_MODEL = ModelConfig(
     trunk=TrunkConfig(
         vocabulary_size=64,
         num_layers=1,
         layer=LayerConfig(
-            width=64,
+            width=256,
             num_heads=2,
-            feed_forward_width=64,
+            feed_forward_width=1_024,
             feed_forward="relu",
             norm="layer",
             norm_place="post",
         ),
         direction="causal",
         positions="sinusoidal",
-        max_length=16,
+        max_length=256,
     ),
     head=LanguageHeadConfig(is_tied=False, has_bias=True),
 )
@@ -131,15 +134,17 @@ def rehearse_memory(config: ModelConfig, step: StepShape, device: str, seed: int
     return_freed_memory()
     for _ in range(NUM_WARM_STEPS):
         Rehearsal(WARM_UP_MODEL, WARM_UP_STEP, device, seed).do_step()
-    before_bytes = peak_bytes(device)
+    before_bytes = memory_counts(device)
     rehearsal = Rehearsal(config, step, device, seed)
+    # What building took is not what steps take.
+    forget_peak(device)
     # The first step allocates the optimiser's state; the second holds everything at once.
     for _ in range(2):
         rehearsal.do_step()
-    after_bytes = peak_bytes(device)
+    after_bytes = memory_counts(device)
     if before_bytes is None or after_bytes is None:
         return None
-    return after_bytes - before_bytes
+    return after_bytes.peak - before_bytes.now
 
 
 def return_freed_memory() -> None:
@@ -200,17 +205,36 @@ def typical(machines: list[Machine]) -> Machine:
     )
 
 
-def peak_bytes(device: str) -> int | None:
-    """Returns the most memory that this process has held so far; None where no one counts."""
+class MemoryCounts(NamedTuple):
+    """The bytes that a process holds now, and the most that it has held."""
+
+    now: int
+    peak: int
+
+
+def memory_counts(device: str) -> MemoryCounts | None:
+    """Returns what this process holds and has held; None where no one counts."""
     if device.startswith("cuda"):
-        return int(torch.cuda.max_memory_allocated(device))
-    status = Path("/proc/self/status")
-    if status.exists():
-        # Linux hands a parent's ru_maxrss down to its children; this figure is the process's own.
-        rows = dict(row.split(":", 1) for row in status.read_text().splitlines())
-        return int(rows["VmHWM"].removesuffix("kB")) * 1024
+        return MemoryCounts(
+            torch.cuda.memory_allocated(device), torch.cuda.max_memory_allocated(device)
+        )
+    if PROCESS_STATUS.exists():
+        # Linux hands ru_maxrss down from parent to child; these figures are the process's own.
+        rows = dict(row.split(":", 1) for row in PROCESS_STATUS.read_text().splitlines())
+        now, peak = (int(rows[name].removesuffix("kB")) * 1024 for name in ("VmRSS", "VmHWM"))
+        return MemoryCounts(now, peak)
     if sys.platform == "darwin":
         import resource
 
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return MemoryCounts(peak, peak)
     return None
+
+
+def forget_peak(device: str) -> None:
+    """Starts the count of the peak anew from what is held now, where the system allows it."""
+    if device.startswith("cuda"):
+        torch.cuda.reset_peak_memory_stats(device)
+        return
+    with contextlib.suppress(OSError):
+        PROCESS_STATUS.with_name("clear_refs").write_text("5")

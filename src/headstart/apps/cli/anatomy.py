@@ -11,7 +11,7 @@ import click
 from headstart.apps.cli.options import Workplace, json_option, packed, workplace_options
 from headstart.apps.cli.output import print_json, print_tables
 from headstart.apps.cli.progress import shown_progress
-from headstart.apps.cli.values import COUNT_TYPE
+from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE
 from headstart.apps.recipes.finding import find_recipe
 from headstart.pipeline.question import Question
 from headstart.pipeline.recipe import Recipe, Task, with_vocabulary
@@ -27,7 +27,6 @@ Examples:
   headstart anatomy compact --tokens 100M --verify
   headstart anatomy base --rate 2.1 --memory 4 --tokens 2.5e9
 """
-POSITIVE = click.FloatRange(min=0, min_open=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,8 +53,8 @@ question_options = packed(
 evidence_options = packed(
     "evidence",
     Evidence,
-    click.option("--rate", type=POSITIVE, help="TFLOP/s of a machine you do not have."),
-    click.option("--memory", type=POSITIVE, help="GiB of a machine you do not have."),
+    click.option("--rate", type=POSITIVE_TYPE, help="TFLOP/s of a machine you do not have."),
+    click.option("--memory", type=POSITIVE_TYPE, help="GiB of a machine you do not have."),
     click.option("--verify", is_flag=True, help="Run a few real steps: predicted against seen."),
     click.option("--measure", is_flag=True, help="Time real layers of three kinds by length."),
     click.option(

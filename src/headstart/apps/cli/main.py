@@ -1,5 +1,6 @@
 """The command `headstart`: the table of commands, and one line for whatever goes wrong."""
 
+import io
 import sys
 from collections.abc import Mapping
 from typing import Any, NoReturn
@@ -24,6 +25,10 @@ class CommandLine(click.Group):
     def main(self, *args: Any, **extra: Any) -> NoReturn:
         """Runs a command and exits."""
         extra["standalone_mode"] = False
+        for stream in (sys.stdout, sys.stderr):
+            # A pipe that knows few letters gets question marks for the others, not a traceback.
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")
         try:
             code = super().main(*args, **extra)
             sys.exit(code if isinstance(code, int) else 0)

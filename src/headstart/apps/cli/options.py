@@ -37,11 +37,14 @@ class Workplace:
     seed: int
 
 
+# More than any machine has cores; PyTorch takes any number, and dies of some.
+THREADS = click.IntRange(min=1, max=1_024)
+
 workplace_options = packed(
     "workplace",
     Workplace,
     click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto."),
-    click.option("--threads", "num_threads", type=click.IntRange(min=1), help="Threads to use."),
+    click.option("--threads", "num_threads", type=THREADS, help="Threads to use."),
     click.option("--seed", type=int, default=0, show_default=True, help="Seed of all draws."),
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

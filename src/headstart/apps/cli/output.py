@@ -17,7 +17,8 @@ COLUMN_GAP = "  "
 
 def print_json(value: object) -> None:
     """Prints one JSON object."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    # Escapes for what is not ASCII: a program reads them anywhere, whatever the pipe can carry.
+    click.echo(json.dumps(value, indent=2, allow_nan=False))
 
 
 def print_tables(tables: Iterable[Table]) -> None:

@@ -19,7 +19,7 @@ def find_recipe(text: str) -> Recipe:
     if text in RECIPES:
         return RECIPES[text]()
     path = Path(text)
-    if path.is_dir():
+    if text and path.is_dir():
         return recipe_of_run(path)
     if path.suffix == ".py" and path.is_file():
         return recipe_of_file(path)
@@ -43,10 +43,11 @@ def recipe_of_file(path: Path) -> Recipe:
     try:
         make = runpy.run_path(str(path)).get(RECIPE_FUNCTION)
         recipe = make() if callable(make) else None
-    except HeadstartError:
+    except (HeadstartError, KeyboardInterrupt):
         raise
-    except Exception as error:  # the user's own code can fail in any way; theirs is the sentence
-        raise RecipeError(f"{path} failed: {type(error).__name__}: {error}.") from error
+    except BaseException as error:  # the user's own code can fail in any way, by sys.exit too
+        reason = " ".join(str(error).split())
+        raise RecipeError(f"{path} failed: {type(error).__name__}: {reason}.") from error
     if not isinstance(recipe, Recipe):
         raise RecipeError(
             f"{path} must define a function {RECIPE_FUNCTION}() that returns a headstart.Recipe."

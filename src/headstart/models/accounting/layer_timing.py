@@ -11,6 +11,7 @@ from headstart.models.accounting.machine import median_seconds
 from headstart.models.attention import SelfAttention
 from headstart.models.config import LayerConfig
 from headstart.models.masks import Visibility
+from headstart.randomness import torch_generator
 
 LENGTHS = (128, 256, 512, 1_024, 2_048, 4_096)
 SECONDS_PER_POINT = 0.25
@@ -37,7 +38,9 @@ def time_layers(
     for kind, run in runnable_layers(layer, kernel, device).items():
         seconds = []
         for length in LENGTHS:
-            seconds.append(seconds_at(run, torch.randn(1, length, layer.width, device=device)))
+            generator = torch_generator(0, "layer timing", length, device=device)
+            shape = (1, length, layer.width)
+            seconds.append(seconds_at(run, torch.randn(shape, device=device, generator=generator)))
             on_point()
         operations = [OPERATIONS[kind](length, layer.width, kernel) for length in LENGTHS]
         timings.append(
@@ -56,11 +59,14 @@ def runnable_layers(layer: LayerConfig, kernel: int, device: str) -> Mapping[str
     width = layer.width
     attention = SelfAttention(layer).to(device)
     recurrent = nn.RNN(width, width, batch_first=True, device=device)
-    convolution = nn.Conv1d(width, width, kernel, padding="same", device=device)
+    convolution = nn.Conv1d(width, width, kernel, padding=kernel // 2, device=device)
     return {
         "self-attention": lambda hidden_BTD: attention(hidden_BTD, EVERYTHING, None),
         "recurrent": recurrent,
-        "convolutional": lambda hidden_BTD: convolution(hidden_BTD.transpose(1, 2)),
+        # An even kernel gives one position more than it was given.
+        "convolutional": lambda hidden_BTD: convolution(hidden_BTD.transpose(1, 2))[
+            ..., : hidden_BTD.shape[1]
+        ],
     }
 
 

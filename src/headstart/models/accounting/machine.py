@@ -8,6 +8,7 @@ from collections.abc import Callable
 import torch
 
 from headstart.models.accounting.duration import Machine
+from headstart.randomness import torch_generator
 
 MATRIX_SHARE = 0.6
 NUM_FEWEST_REPETITIONS = 3
@@ -17,16 +18,21 @@ NUM_PASS_NUMBERS = 16 << 20
 def measure_machine(device: str, budget_seconds: float = 1.0) -> Machine:
     """Measures a device's rates in single precision, with the threads that PyTorch now uses."""
     side = 8_192 if device.startswith("cuda") else 1_024
-    factor = torch.randn(side, side, device=device)
+    generator = torch_generator(0, "machine", device=device)
+    factor = torch.randn(side, side, device=device, generator=generator)
     numbers = torch.ones(NUM_PASS_NUMBERS, device=device)
     matrix_seconds = median_seconds(lambda: factor @ factor, MATRIX_SHARE * budget_seconds, device)
-    # A new result each time: a step's large tensors live in memory fresh from the system.
-    pass_seconds = median_seconds(lambda: numbers + 1, (1 - MATRIX_SHARE) * budget_seconds, device)
+    # Into memory at hand: how long fresh memory takes depends on what the process did before.
+    result = torch.empty_like(numbers)
+    pass_seconds = median_seconds(
+        lambda: torch.add(numbers, 1, out=result), (1 - MATRIX_SHARE) * budget_seconds, device
+    )
     return Machine(
         name=describe(device),
         matrix_rate=2 * side**3 / matrix_seconds,
         pass_rate=2 * numbers.nbytes / pass_seconds,
         memory_bytes=memory_bytes(device),
+        is_gpu=device.startswith("cuda"),
     )
 
 

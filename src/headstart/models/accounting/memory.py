@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from headstart.models.accounting.parameters import model_parts
-from headstart.models.accounting.quantity import Quantity, as_quantity, symbol
+from headstart.models.accounting.quantity import Quantity, symbol
 from headstart.models.accounting.step import StepShape
 from headstart.models.config import EncoderDecoderConfig, FeedForwardKind, TrunkConfig
 from headstart.models.heads.config import LabelHeadConfig, ModelConfig
@@ -23,6 +23,8 @@ LOGIT_COPIES = 3
 # ReLU's result tells its gradient; GELU keeps what it read as well; a gate keeps both halves of
 # what it read, the bent half, and the product.
 INNER_NUMBERS: Mapping[FeedForwardKind, int] = {"relu": 1, "gelu": 2, "gated-silu": 4}
+# What is read and what is made of it stand side by side, even where nothing is kept.
+PASSING_INNER_NUMBERS: Mapping[FeedForwardKind, int] = {"relu": 2, "gelu": 2, "gated-silu": 4}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +48,7 @@ def model_memory(config: ModelConfig, step: StepShape) -> Memory:
     parts = model_parts(config)
     num_parameters = sum(part.count for part in parts)
     num_trainable = parts[-1].count if step.is_frozen else num_parameters
-    kept = as_quantity(0) if step.is_frozen else kept_numbers(config)
+    kept = passing_numbers(config) if step.is_frozen else kept_numbers(config)
     return Memory(
         weights=BYTES_PER_NUMBER * num_parameters,
         gradients=BYTES_PER_NUMBER * num_trainable,
@@ -61,10 +63,9 @@ def most_sequences(config: ModelConfig, step: StepShape, memory_bytes: int | Non
     if memory_bytes is None:
         return None
     one = model_memory(config, replace(step, sequences=1))
-    num_free_bytes = memory_bytes - one.weights - one.optimiser
-    if num_free_bytes < one.gradients:
-        return 0
-    return num_free_bytes // max(1, one.activations + one.logits)
+    # Gradients too: where a step is done in parts, they wait for the last of them.
+    num_free_bytes = memory_bytes - one.weights - one.optimiser - one.gradients
+    return max(0, num_free_bytes) // max(1, one.activations + one.logits)
 
 
 def num_logits(config: ModelConfig, step: StepShape) -> float:
@@ -102,6 +103,24 @@ def layer_numbers(config: TrunkConfig) -> Quantity:
     # On a CPU, dropout keeps the factors that it drew.
     num_widths += num_branches if config.layer.dropout else 0
     return num_widths * width + INNER_NUMBERS[config.layer.feed_forward] * inner
+
+
+def passing_numbers(config: ModelConfig) -> Quantity:
+    """The most numbers that come and go at once for a token where nothing is kept: one branch's."""
+    trunk = config.trunk
+    stack = trunk.decoder if isinstance(trunk, EncoderDecoderConfig) else trunk
+    width, inner = symbol("d", stack.width), symbol("f", stack.layer.feed_forward_width)
+    is_pre_norm = stack.layer.norm_place == "pre"
+    # What the branch read, and the sum it will be added to; post-norm reads the sum itself.
+    num_read = 2 if is_pre_norm else 1
+    # Queries, keys, values, their mix and its product; or, while keys are turned, the turned
+    # queries and the four vectors of the turning.
+    num_attention = num_read + (8 if stack.positions == "rotary" else 5)
+    attention = num_attention * width
+    # Beside the second branch, what the layer was given still stands.
+    num_inner = PASSING_INNER_NUMBERS[stack.layer.feed_forward]
+    feed_forward = (num_read + 1) * width + num_inner * inner
+    return max(attention, feed_forward, key=lambda numbers: numbers.value)
 
 
 def norm_widths(config: TrunkConfig) -> int:

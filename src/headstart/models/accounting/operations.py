@@ -13,12 +13,7 @@ from dataclasses import dataclass
 from headstart.models.accounting.quantity import Quantity, as_quantity, symbol
 from headstart.models.accounting.step import StepShape
 from headstart.models.config import EncoderDecoderConfig, TrunkConfig
-from headstart.models.heads.config import (
-    HeadConfig,
-    LabelHeadConfig,
-    LanguageHeadConfig,
-    ModelConfig,
-)
+from headstart.models.heads.config import LabelHeadConfig, LanguageHeadConfig, ModelConfig
 
 # A product's backward pass is two products: by the other factor, for each of its two factors.
 PRODUCT_BACKWARD = 2.0
@@ -55,14 +50,7 @@ def model_work(config: ModelConfig, step: StepShape) -> tuple[Work, ...]:
         ]
     else:
         trunk = list(stack_work(config.trunk, step, ""))
-    # Below a frozen trunk's head nothing needs a gradient, the head's own input included.
-    head_ratio = PRODUCT_BACKWARD / 2 if step.is_frozen else PRODUCT_BACKWARD
-    head = Work(
-        name="head",
-        forward=head_operations(config.head, config, step),
-        backward_ratio=head_ratio,
-    )
-    return (*trunk, head)
+    return (*trunk, *head_work(config, step))
 
 
 def stack_work(config: TrunkConfig, step: StepShape, side: str) -> Iterator[Work]:
@@ -96,14 +84,35 @@ def stack_work(config: TrunkConfig, step: StepShape, side: str) -> Iterator[Work
     )
 
 
-def head_operations(head: HeadConfig, config: ModelConfig, step: StepShape) -> Quantity:
-    """The head's operations for each token; what is done once a text is shared by its tokens."""
-    width, vocabulary = symbol("d", config.trunk.width), symbol("V", config.trunk.vocabulary_size)
+def head_work(config: ModelConfig, step: StepShape) -> Iterator[Work]:
+    """Yields the work of the head; what is done once a text is shared by its tokens."""
+    width, head = symbol("d", config.trunk.width), config.head
     once = Quantity(1 / step.length, "1/n", f"1/{step.length}")
-    share = as_quantity(1) if step.answered_share == 1 else symbol("p", step.answered_share)
+    # Below a head on a frozen trunk nothing needs a gradient: only the weights' product is left.
+    lowest = PRODUCT_BACKWARD / 2 if step.is_frozen else PRODUCT_BACKWARD
     if isinstance(head, LabelHeadConfig):
-        return 2 * width * symbol("C", head.num_labels) * once
-    language = 2 * width * vocabulary * share
-    if isinstance(head, LanguageHeadConfig):
-        return language
-    return language + (2 * width**2 + 4 * width) * once
+        forward = 2 * width * symbol("C", head.num_labels) * once
+        yield Work(name="label head", forward=forward, backward_ratio=lowest)
+    elif isinstance(head, LanguageHeadConfig):
+        yield language_work(head, config, step)
+    else:
+        yield language_work(head.language, config, step)
+        inner, judge = 2 * width**2 * once, 4 * width * once
+        yield Work(name="next-sentence: inner", forward=inner, backward_ratio=lowest)
+        yield Work(name="next-sentence: judge", forward=judge, backward_ratio=PRODUCT_BACKWARD)
+
+
+def language_work(head: LanguageHeadConfig, config: ModelConfig, step: StepShape) -> Work:
+    """Returns the work of a language head; on a frozen trunk a tied matrix does not learn."""
+    share = as_quantity(1) if step.answered_share == 1 else symbol("p", step.answered_share)
+    ratio = PRODUCT_BACKWARD
+    if step.is_frozen:
+        ratio = 0.0 if head.is_tied else PRODUCT_BACKWARD / 2
+    return Work(
+        name="language head",
+        forward=2
+        * symbol("d", config.trunk.width)
+        * symbol("V", config.trunk.vocabulary_size)
+        * share,
+        backward_ratio=ratio,
+    )

@@ -5,6 +5,7 @@ from typing import Literal, get_args
 
 from headstart.errors import RecipeError
 from headstart.models.config import (
+    MOST,
     AnyTrunkConfig,
     EncoderDecoderConfig,
     TrunkConfig,
@@ -32,7 +33,7 @@ class LabelHeadConfig:
 
     def __post_init__(self) -> None:
         require_choice("pooling", self.pooling, get_args(Pooling))
-        require_whole(self, "num_labels", at_least=2)
+        require_whole(self, "num_labels", at_least=2, at_most=MOST)
 
 
 @dataclass(frozen=True, kw_only=True)

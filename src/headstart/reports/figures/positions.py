@@ -19,7 +19,9 @@ def draw_encoding(anatomy: Anatomy) -> Figure | None:
     table_LD = angles(length, width).cos() if is_rotary else sinusoids(length, width)
     what = "cosines by which a head's pairs are turned" if is_rotary else "sines and cosines added"
     figure, axes = new_axes(7, 4.6, f"{trunk.positions.capitalize()} positions: the {what}")
-    image = axes.imshow(table_LD.T, aspect="auto", cmap="RdBu", vmin=-1, vmax=1, origin="lower")
+    image = axes.imshow(
+        table_LD.T.numpy(), aspect="auto", cmap="RdBu", vmin=-1, vmax=1, origin="lower"
+    )
     axes.set_xlabel("position")
     axes.set_ylabel("pair" if is_rotary else "column")
     figure.colorbar(image, ax=axes, shrink=0.9)
@@ -35,7 +37,7 @@ def draw_similarity(anatomy: Anatomy) -> Figure | None:
     similarity_L = similarity_by_distance(length, width)
     figure, axes = new_axes(7, 4, "Near positions are alike, wherever they stand")
     axes.axhline(0, color=GREY, linewidth=0.8)
-    axes.plot(range(length), similarity_L, color=BLUE)
+    axes.plot(range(length), similarity_L.numpy(), color=BLUE)
     axes.set_xlabel("distance between two positions")
     axes.set_ylabel("similarity (cosine)")
     return figure

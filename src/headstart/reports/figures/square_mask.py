@@ -31,7 +31,7 @@ def draw(anatomy: Anatomy) -> Figure:
         may_attend_TT = visible.may_attend_B1TS[0, 0]
         title = "The padding mask: a position sees every real one"
     figure, axes = new_axes(6, 5.4, title)
-    axes.imshow(may_attend_TT, cmap=ListedColormap(["#e6e8eb", BLUE]), vmin=0, vmax=1)
+    axes.imshow(may_attend_TT.numpy(), cmap=ListedColormap(["#e6e8eb", BLUE]), vmin=0, vmax=1)
     axes.set_xticks(range(len(pieces)), pieces, rotation=45, ha="right")
     axes.set_yticks(range(len(pieces)), pieces)
     axes.set_xlabel("may be attended to (blue)")

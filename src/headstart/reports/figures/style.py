@@ -28,6 +28,10 @@ def new_axes(width: float, height: float, title: str) -> tuple[Figure, Axes]:
 
 def render(figure: Figure, file_format: str) -> bytes:
     """Returns a figure as the bytes of a file, the same bytes for the same figure."""
+    # Laid out once: every further drawing would move things again, if ever so little.
+    if figure.get_layout_engine() is not None:
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
     buffer = io.BytesIO()
     metadata = {"Date": None} if file_format == "svg" else None
     with rc_context({"svg.hashsalt": "headstart"}):
