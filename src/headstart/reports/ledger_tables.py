@@ -95,9 +95,8 @@ def quoted_table(quoted: Quoted) -> Table:
         ),
         numeric=frozenset({"parameters", "from the exact count"}),
         notes=(
-            "No reading of biases, norms or sharing gives the quoted size. The vocabulary, which the "
-            f"paper gives as about 37,000, can: with {quoted.vocabulary_that_matches:,} pieces this "
-            "shape has it.",
+            "No reading of biases, norms or sharing gives the quoted size. The vocabulary, which "
+            f"the paper gives as about 37,000, can: {quoted.vocabulary_that_matches:,} pieces do.",
         ),
     )
 
