@@ -2,6 +2,8 @@
 
 HeadstartError              one sentence for the person who typed the command; exit code 2
 ├── RecipeError             a recipe, or a question about one, that cannot be built
+├── DataError               text, examples or pairs that are not what they should be
+├── TokenizerError          a tokenizer that cannot be made, or is not the one that was used
 ├── FileError               a file that cannot be read or written
 │   ├── DamagedFileError    a file whose bytes are not the ones that were written
 │   └── LockedError         a folder that another process is working in
@@ -19,6 +21,14 @@ class HeadstartError(Exception):
 
 class RecipeError(HeadstartError):
     """A recipe, or a question about one, cannot be built."""
+
+
+class DataError(HeadstartError):
+    """Text, examples or pairs are not what they should be."""
+
+
+class TokenizerError(HeadstartError):
+    """A tokenizer cannot be made, or is not the one that was used before."""
 
 
 class FileError(HeadstartError):

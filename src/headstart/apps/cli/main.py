@@ -9,9 +9,15 @@ import click
 
 from headstart import __version__
 from headstart.apps.cli.anatomy import anatomy
+from headstart.apps.cli.check import check
+from headstart.apps.cli.data import data
+from headstart.apps.cli.tokenizer import tokenizer
 from headstart.errors import HeadstartError
 
 COMMANDS: Mapping[str, click.Command] = {
+    "data": data,
+    "check": check,
+    "tokenizer": tokenizer,
     "anatomy": anatomy,
 }
 

@@ -2,52 +2,85 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Literal, Protocol
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+
+from headstart.reports.numbers import show_bytes, show_count, show_duration
 
 SECONDS_BETWEEN_LINES = 2.0
+Unit = Literal["steps", "bytes"]
+
+
+class Advance(Protocol):
+    """What a job calls as it comes along."""
+
+    def __call__(self, count: int = 1) -> None:
+        """Says that so much more is done."""
 
 
 @contextmanager
-def shown_progress(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """Yields a function to call after each of `total` points of a job."""
+def shown_progress(what: str, total: int, unit: Unit = "steps") -> Iterator[Advance]:
+    """Yields a function to call with each part of a job that is done."""
     # On the error stream, so that a pipe of the results stays clean.
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield line_progress(what, total)
+        yield LineProgress(what, total, unit)
         return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
+    counts: tuple[ProgressColumn, ...] = (MofNCompleteColumn(),)
+    if unit == "bytes":
+        counts = (DownloadColumn(), TransferSpeedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), *counts, TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(what, total=total)
-        yield lambda: progress.advance(task)
+        yield lambda count=1: progress.advance(task, count)
 
 
-def line_progress(what: str, total: int) -> Callable[[], None]:
-    """Returns a function that counts points and prints a plain line now and then."""
-    started_at = printed_at = time.monotonic()
-    num_done = 0
+@contextmanager
+def shown_work(what: str) -> Iterator[None]:
+    """Says that something is going on that cannot tell how far it is."""
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with console.status(what):
+            yield
+    else:
+        click.echo(f"{what} …", err=True)
+        yield
 
-    def advance() -> None:
-        nonlocal num_done, printed_at
-        num_done += 1
+
+class LineProgress:
+    """Counts what is done and prints a plain line now and then."""
+
+    def __init__(self, what: str, total: int, unit: Unit) -> None:
+        self.what, self.total, self.unit = what, total, unit
+        self.num_done = 0
+        self.started_at = self.printed_at = time.monotonic()
+
+    def __call__(self, count: int = 1) -> None:
+        """Says that so much more is done."""
+        self.num_done += count
         now = time.monotonic()
-        if now - printed_at < SECONDS_BETWEEN_LINES:
+        if now - self.printed_at < SECONDS_BETWEEN_LINES:
             return
-        printed_at = now
-        rate = num_done / (now - started_at)
-        seconds_left = (total - num_done) / rate
+        self.printed_at = now
+        rate = self.num_done / (now - self.started_at)
+        show = show_bytes if self.unit == "bytes" else show_count
+        pace = show_bytes(rate) if self.unit == "bytes" else f"{rate:.2g}"
+        left = show_duration(max(0, self.total - self.num_done) / rate)
         click.echo(
-            f"{what}: {num_done} of {total}, {rate:.2g}/s, {seconds_left:.0f} s left",
+            f"{self.what}: {show(self.num_done)} of {show(self.total)}, {pace}/s, {left} left",
             file=sys.stderr,
         )
-
-    return advance

@@ -1,0 +1,122 @@
+"""The command `tokenizer`: learn one from text, or import a SentencePiece model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from headstart.apps.cli.options import json_option, packed
+from headstart.apps.cli.output import print_json, print_tables
+from headstart.apps.cli.progress import shown_work
+from headstart.apps.cli.reading import (
+    ReadingOptions,
+    echo_complaints,
+    read_with_progress,
+    reading_options,
+)
+from headstart.apps.cli.values import COUNT_TYPE
+from headstart.corpora.documents import Reading, read_documents
+from headstart.corpora.sources import find_files
+from headstart.errors import RecipeError
+
+if TYPE_CHECKING:
+    from headstart.tokenizers.learning import TokenizerKind
+    from headstart.tokenizers.survival import Survival
+    from headstart.tokenizers.tokenizer import Tokenizer
+
+EXAMPLES = """\b
+Examples:
+  headstart tokenizer books.txt.xz reviews/ --size 8000 --out tokenizer
+  headstart tokenizer --import french.model --dictionary dict.txt --out tokenizer
+"""
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """Where a tokenizer comes from: learned at a size, or imported."""
+
+    size: int
+    kind: TokenizerKind
+    seed: int
+    model: Path | None
+    dictionary: Path | None
+
+
+origin_options = packed(
+    "origin",
+    Origin,
+    click.option("--size", type=COUNT_TYPE, default=8_000, show_default=True, help="Pieces."),
+    click.option(
+        "--kind",
+        type=click.Choice(["unigram", "bpe"]),
+        default="unigram",
+        show_default=True,
+        help="How pieces are chosen.",
+    ),
+    click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample."),
+    click.option("--import", "model", type=FILE, help="A SentencePiece model to import."),
+    click.option("--dictionary", type=FILE, help="Its pieces with their counts, one a line."),
+)
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("corpus", nargs=-1)
+@origin_options
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder to write.")
+@reading_options
+@json_option
+def tokenizer(
+    corpus: tuple[str, ...], origin: Origin, out: Path, reading: ReadingOptions, as_json: bool
+) -> None:
+    """Learn a tokenizer from text, or import one.
+
+    CORPUS is any number of files, folders and patterns: .txt, .jsonl, .csv, .tsv, .parquet, each
+    also as .gz, .bz2, .xz or .zst. An imported model keeps its dictionary's ids; text named with it
+    is only tried.
+    """
+    check_origin(corpus, origin)
+    started = reading.start()
+    made, seen = make(corpus, origin, out, started)
+    echo_complaints(started)
+    show(made, seen, out, as_json=as_json)
+
+
+def check_origin(corpus: tuple[str, ...], origin: Origin) -> None:
+    """Raises an error unless there is text to learn from, or a model with its dictionary."""
+    if (origin.model is None) != (origin.dictionary is None):
+        missing = "--dictionary" if origin.dictionary is None else "--import"
+        raise RecipeError(f"{missing} is missing; a model is imported with its dictionary.")
+    if not corpus and origin.model is None:
+        raise RecipeError("There is nothing to learn from. Name files, or use --import.")
+
+
+def make(
+    corpus: tuple[str, ...], origin: Origin, out: Path, reading: Reading
+) -> tuple[Tokenizer, Survival]:
+    """Learns or imports the tokenizer."""
+    from headstart.pipeline.tokenizer import bring_tokenizer, make_tokenizer, sample_lines
+    from headstart.tokenizers.learning import TokenizerConfig
+
+    paths = find_files(corpus) if corpus else []
+    if origin.model is not None and origin.dictionary is not None:
+        documents = read_documents(paths, reading)
+        return bring_tokenizer(origin.model, origin.dictionary, documents, out)
+    config = TokenizerConfig(size=origin.size, kind=origin.kind, seed=origin.seed)
+    lines = sample_lines(read_with_progress(paths, reading, "Reading text"), config.seed)
+    with shown_work(f"Learning {config.size:,} pieces from {len(lines):,} lines"):
+        return make_tokenizer(lines, config, out)
+
+
+def show(tokenizer: Tokenizer, seen: Survival, out: Path, *, as_json: bool) -> None:
+    """Prints what the tokenizer is and what it loses."""
+    from headstart.reports.tokenizer_report import tokenizer_json, tokenizer_table
+
+    if as_json:
+        print_json(tokenizer_json(tokenizer, seen) | {"folder": str(out)})
+    else:
+        print_tables([tokenizer_table(tokenizer, seen)])
+        click.echo(f"Wrote {out}")

@@ -1,0 +1,70 @@
+"""Pretraining batches: the store cut into rows without padding, in an order that is computed.
+
+Which row stands where is a function of seed, epoch and step alone, so that any step can be asked
+for at once, and a run that goes on reads what it would have read.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.batches.permutation import permuted
+from headstart.batches.store import TokenStore
+from headstart.errors import DataError
+from headstart.randomness import derive_seed
+
+
+@dataclass(frozen=True)
+class PackedRows:
+    """Rows of tokens, and for each token the number of its document within its row."""
+
+    tokens: NDArray[np.int64]
+    documents: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PackedBatches:
+    """Batches of so many rows of so many tokens, for any number of epochs."""
+
+    store: TokenStore
+    length: int
+    sequences: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.steps_per_epoch < 1:
+            raise DataError(
+                f"The text has {self.store.num_tokens:,} tokens, too few for one step of "
+                f"{self.sequences:,} × {self.length:,}. Give more text, or choose smaller steps."
+            )
+
+    @property
+    def num_rows(self) -> int:
+        """The rows of an epoch; the first begins anywhere within one length."""
+        return (self.store.num_tokens - self.length) // self.length
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """The steps that an epoch has; rows that fill no step wait for another epoch."""
+        return self.num_rows // self.sequences
+
+    def at(self, step: int) -> PackedRows:
+        """Returns the batch of a step, counted from the beginning of the run."""
+        epoch, place = divmod(step, self.steps_per_epoch)
+        places = np.arange(place * self.sequences, (place + 1) * self.sequences)
+        rows = permuted(places, self.num_rows, self.seed, "rows", epoch)
+        # Another beginning each epoch: what stood at the end of a row stands elsewhere next time.
+        shift = derive_seed(self.seed, "shift", epoch) % self.length
+        starts = rows * self.length + shift
+        tokens = np.stack(
+            [self.store.tokens(start, start + self.length) for start in starts.tolist()]
+        )
+        return PackedRows(tokens, self.documents_of(starts))
+
+    def documents_of(self, starts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Returns, for each token of rows that begin here, the number of its document, from 0."""
+        places = starts[:, None] + np.arange(self.length)
+        numbers = np.searchsorted(self.store.document_starts, places.ravel(), side="right")
+        grid = numbers.reshape(places.shape)
+        return grid - grid[:, :1]

@@ -1,0 +1,119 @@
+"""Labelled text, in memory: few enough for that, since people wrote the labels."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from headstart.corpora.columns import LABEL_NAMES, TEXT_NAMES, find_column
+from headstart.corpora.cut_text import is_cut, joined_pieces
+from headstart.corpora.documents import Reading
+from headstart.corpora.lines import read_lines
+from headstart.corpora.places import Place
+from headstart.corpora.rows import cell_text, is_table, read_rows
+from headstart.errors import DataError
+
+LABEL_SUFFIXES = (".label", ".labels")
+PAIR_SEPARATOR = ","
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A text with its label, where it was read, and what it must not be split from."""
+
+    text: str
+    label: str
+    place: Place
+    group: str | None = None
+    """Examples of one group, such as reviews of one film, stay on one side of a split."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExampleColumns:
+    """The columns of a table of examples; those left out are found by their names."""
+
+    text: str | None = None
+    label: str | None = None
+    group: str | None = None
+
+
+def read_examples(name: str, reading: Reading, columns: ExampleColumns) -> list[Example]:
+    """Reads a table, or a text file with its labels in a file beside it or after a comma."""
+    text_path, label_path = text_and_label_files(name)
+    if label_path is None:
+        examples = list(table_examples(text_path, reading, columns))
+    else:
+        examples = list(paired_examples(text_path, label_path, reading))
+    if not examples:
+        raise DataError(f"{text_path} holds no examples. Name a file with texts and labels.")
+    return examples
+
+
+def text_and_label_files(name: str) -> tuple[Path, Path | None]:
+    """Returns the file of texts and that of labels, None for a table that holds both."""
+    if PAIR_SEPARATOR in name and not Path(name).exists():
+        text_name, _, label_name = name.partition(PAIR_SEPARATOR)
+        return existing(text_name), existing(label_name)
+    path = existing(name)
+    if is_table(path):
+        return path, None
+    stem = path.name.split(".")[0]
+    beside = [path.with_name(stem + suffix) for suffix in LABEL_SUFFIXES]
+    found = [other for other in beside if other.is_file()]
+    if not found:
+        raise DataError(
+            f"{path} has texts but no labels. Put them beside it as {beside[0].name}, one a line, "
+            f"or name them after a comma: {path.name},LABELS."
+        )
+    return path, found[0]
+
+
+def existing(name: str) -> Path:
+    """Returns a path that must be a file."""
+    path = Path(name)
+    if not path.is_file():
+        raise DataError(f"There is no file {path}. Check the name.")
+    return path
+
+
+def table_examples(path: Path, reading: Reading, columns: ExampleColumns) -> Iterator[Example]:
+    """Yields the examples of a table."""
+    found: tuple[str, str] | None = None
+    for row in read_rows(path, reading.meter, reading.complaints):
+        names = row.cells.keys()
+        if found is None:
+            if columns.group is not None:
+                find_column(names, columns.group, (), path, "group")
+            found = (
+                find_column(names, columns.text, TEXT_NAMES, path, "text"),
+                find_column(names, columns.label, LABEL_NAMES, path, "label"),
+            )
+        text, label = (cell_text(row, column, reading.complaints) for column in found)
+        group = cell_text(row, columns.group, reading.complaints) if columns.group else None
+        if text is None or label is None:
+            continue
+        if not label.strip():
+            reading.complaints.complain(row.place, "the label is missing", "Give it one")
+            continue
+        yield Example(text, label.strip(), row.place, group)
+
+
+def paired_examples(text_path: Path, label_path: Path, reading: Reading) -> Iterator[Example]:
+    """Yields the examples of two files, a text and a label a line."""
+    labels = dict(read_lines(label_path, reading.meter, reading.complaints))
+    num_texts = 0
+    for number, line in read_lines(text_path, reading.meter, reading.complaints):
+        num_texts = number
+        label = labels.get(number, "").strip()
+        place = Place(text_path, number)
+        if number not in labels:
+            break
+        if not label:
+            reading.complaints.complain(place, "the label is missing", "Give it one")
+            continue
+        yield Example(joined_pieces(line) if is_cut(text_path) else line, label, place)
+    num_labels = max(labels, default=0)
+    if num_texts != num_labels:
+        raise DataError(
+            f"{text_path} and {label_path} do not match: the texts end at or after line "
+            f"{num_texts:,} and the labels at line {num_labels:,}. Each text needs its label."
+        )

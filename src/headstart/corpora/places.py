@@ -1,0 +1,46 @@
+"""Where in the input something stands, and what is to be done about what is wrong there."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from headstart.errors import DataError
+
+NUM_EXAMPLES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a file; lines count from 1."""
+
+    path: Path
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.path}, line {self.line:,}"
+
+
+class Complaints:
+    """What is wrong with the input: an error at once, or counted where bad rows may be skipped."""
+
+    def __init__(self, *, skips_bad: bool) -> None:
+        self.skips_bad = skips_bad
+        self.counts: Counter[str] = Counter()
+        self.first_places: dict[str, list[Place]] = {}
+
+    def complain(self, place: Place, what: str, remedy: str) -> None:
+        """Counts a bad row, or raises the sentence that tells the user of it."""
+        if not self.skips_bad:
+            raise DataError(f"{place}: {what}. {remedy}, or skip such rows with --skip-bad.")
+        self.counts[what] += 1
+        places = self.first_places.setdefault(what, [])
+        if len(places) < NUM_EXAMPLES:
+            places.append(place)
+
+    def summary(self) -> list[str]:
+        """Returns a line for each kind of bad row that was skipped."""
+        return [
+            f"Skipped {count:,} {'row' if count == 1 else 'rows'}: {what} "
+            f"(first: {'; '.join(map(str, self.first_places[what]))})"
+            for what, count in self.counts.most_common()
+        ]

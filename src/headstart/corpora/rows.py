@@ -1,0 +1,168 @@
+"""Tables of any kind to rows: CSV, TSV, JSON lines and Parquet, each row with its place."""
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from headstart.corpora.compression import Meter, without_compression
+from headstart.corpora.lines import NUM_LONGEST_BYTES, is_whole, read_lines
+from headstart.corpora.places import Complaints, Place
+from headstart.errors import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The cells of one row by the names of their columns."""
+
+    place: Place
+    cells: Mapping[str, object]
+
+
+class Tabbed(csv.Dialect):
+    """Cells between tabs, as they stand: quotation marks are text, and no cell spans lines."""
+
+    delimiter = "\t"
+    quoting = csv.QUOTE_NONE
+    lineterminator = "\n"
+
+
+class Quoted(csv.excel):
+    """Cells between commas, quoted where they hold commas or line ends; errors are errors."""
+
+    strict = True
+
+
+def read_separated(
+    path: Path, meter: Meter, complaints: Complaints, dialect: type[csv.Dialect]
+) -> Iterator[Row]:
+    """Yields the rows of a table with a header; a row of another width is complained about."""
+    csv.field_size_limit(NUM_LONGEST_BYTES)
+    lines = NumberedLines(read_lines(path, meter, complaints))
+    reader = csv.reader(lines, dialect)
+    header: list[str] | None = None
+    while True:
+        first_line = lines.number + 1
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            complaints.complain(Place(path, first_line), f"the row cannot be read ({error})", MEND)
+            continue
+        if cells is None:
+            break
+        if header is None:
+            header = checked_header(cells, path)
+        elif len(cells) != len(header):
+            if cells:  # a blank line is no row
+                what = f"the row has {len(cells)} cells where the header has {len(header)}"
+                complaints.complain(Place(path, first_line), what, MEND)
+        else:
+            yield Row(Place(path, first_line), dict(zip(header, cells, strict=True)))
+    if header is None:
+        raise DataError(f"{path} is empty. A table begins with a line that names its columns.")
+
+
+class NumberedLines:
+    """Lines with their ends, as the csv module wants them, and the number of the last one given."""
+
+    def __init__(self, lines: Iterator[tuple[int, str]]) -> None:
+        self._lines = lines
+        self.number = 0
+
+    def __iter__(self) -> "NumberedLines":
+        return self
+
+    def __next__(self) -> str:
+        self.number, line = next(self._lines)
+        return f"{line}\n"
+
+
+def checked_header(cells: list[str], path: Path) -> list[str]:
+    """Returns the names of the columns, each of which must be there once."""
+    names = [cell.strip() for cell in cells]
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"{path} names the column {twice!r} twice. Rename one of them.")
+    return names
+
+
+def read_json_lines(path: Path, meter: Meter, complaints: Complaints) -> Iterator[Row]:
+    """Yields the objects of a file with one JSON object a line."""
+    for number, line in read_lines(path, meter, complaints):
+        if not line.strip():
+            continue
+        place = Place(path, number)
+        try:
+            cells = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            complaints.complain(place, f"the line is not JSON ({error})", MEND)
+            continue
+        if isinstance(cells, dict):
+            yield Row(place, cells)
+        else:
+            complaints.complain(place, "the line is no JSON object", MEND)
+
+
+def read_parquet(path: Path, meter: Meter, complaints: Complaints) -> Iterator[Row]:
+    """Yields the rows of a Parquet file, a batch at a time."""
+    del complaints  # Parquet is typed: what could be wrong with a row is wrong with the file
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError as error:
+        raise DataError(
+            f"{path} is a Parquet file, which needs pyarrow. Run: pip install 'headstart[parquet]'."
+        ) from error
+    number = 0
+    try:
+        with parquet.ParquetFile(path) as table:
+            for batch in table.iter_batches(batch_size=NUM_ROWS_PER_BATCH):
+                for cells in batch.to_pylist():
+                    number += 1
+                    yield Row(Place(path, number), cells)
+        meter.num_bytes += path.stat().st_size
+    except (OSError, ArrowException) as error:
+        raise DataError(f"Cannot read {path} as Parquet: {first_line(error)}.") from error
+
+
+def first_line(error: BaseException) -> str:
+    """Returns the first line of what an error says."""
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+MEND = "Mend it"
+NUM_ROWS_PER_BATCH = 1_024
+
+ROW_READERS: Mapping[str, Callable[[Path, Meter, Complaints], Iterator[Row]]] = {
+    ".csv": lambda path, meter, complaints: read_separated(path, meter, complaints, Quoted),
+    ".tsv": lambda path, meter, complaints: read_separated(path, meter, complaints, Tabbed),
+    ".jsonl": read_json_lines,
+    ".parquet": read_parquet,
+}
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file's name says that it is a table."""
+    return without_compression(path).suffix.lower() in ROW_READERS
+
+
+def read_rows(path: Path, meter: Meter, complaints: Complaints) -> Iterator[Row]:
+    """Yields the rows of a table of any kind."""
+    return ROW_READERS[without_compression(path).suffix.lower()](path, meter, complaints)
+
+
+def cell_text(row: Row, column: str, complaints: Complaints) -> str | None:
+    """Returns a cell as text, or nothing after a complaint about it."""
+    value = row.cells.get(column)
+    if isinstance(value, bool | int | float) and value == value:  # labels are often numbers
+        value = str(value)
+    if not isinstance(value, str):
+        complaints.complain(row.place, f"the column {column!r} holds no text", MEND)
+        return None
+    if "\0" in value:
+        complaints.complain(row.place, "there is a NUL, which no text has", "Remove it")
+        return None
+    if not is_whole(value):
+        complaints.complain(row.place, "there is half a surrogate pair, which is no letter", MEND)
+        return None
+    return value

@@ -1,0 +1,49 @@
+"""What a person names, files, folders and patterns, as a list of files that exist."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from headstart.corpora.compression import without_compression
+from headstart.corpora.cut_text import CUT_SUFFIX
+from headstart.corpora.rows import ROW_READERS
+from headstart.errors import DataError
+
+TEXT_SUFFIXES = (".txt", ".text", ".md", CUT_SUFFIX)
+KNOWN_SUFFIXES = (*TEXT_SUFFIXES, *ROW_READERS)
+
+
+def find_files(names: Sequence[str]) -> list[Path]:
+    """Returns the files that names stand for, in an order that is the same everywhere."""
+    paths = [path for name in names for path in files_of(name)]
+    if not paths:
+        raise DataError("No file was named. Name files, folders or patterns to read.")
+    return list(dict.fromkeys(paths))
+
+
+def files_of(name: str) -> list[Path]:
+    """Returns the files that one name stands for."""
+    path = Path(name)
+    if path.is_dir():
+        found = sorted(
+            inside for inside in path.rglob("*") if inside.is_file() and is_known(inside)
+        )
+        if not found:
+            known = ", ".join(KNOWN_SUFFIXES)
+            raise DataError(f"The folder {path} holds no text. Files that are read: {known}.")
+        return found
+    if path.is_file():
+        return [path]
+    matches = sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor)))) if name else []
+    if not matches:
+        raise DataError(f"There is no file {name}. Check the name; patterns need quotation marks.")
+    return [inside for match in matches for inside in files_of(str(match))]
+
+
+def is_known(path: Path) -> bool:
+    """Whether a file's name says that it can be read as text, compressed or not."""
+    return without_compression(path).suffix.lower() in KNOWN_SUFFIXES
+
+
+def total_bytes(paths: Sequence[Path]) -> int:
+    """Returns the size of files on disk, compressed as they stand there."""
+    return sum(path.stat().st_size for path in paths)

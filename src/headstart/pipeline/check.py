@@ -1,0 +1,98 @@
+"""The first honest look at the data: leaks, copies, conflicts, oddities, before training."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from headstart.corpora.documents import Document, Reading
+from headstart.corpora.examples import Example, ExampleColumns, read_examples
+from headstart.corpora.leaks.normalisation import words
+from headstart.corpora.leaks.report import LeakReport
+from headstart.corpora.leaks.report import check as find_leaks
+from headstart.corpora.leaks.sketch_file import read_sketch
+from headstart.corpora.leaks.sketch_overlap import Overlap, overlaps, together
+from headstart.errors import DataError
+from headstart.files import durable_file
+
+SKETCH_FILE = "corpus.sketch"
+# From here on, an item is called known to a trunk's pretraining text.
+LEAST_KNOWN_SHARE = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class SketchFinding:
+    """How much of a split a trunk has already read, as far as its sketch can tell."""
+
+    split: str
+    overall: Overlap
+    known: tuple[int, ...]
+    """The items of which at least half was read, by their numbers in the split."""
+
+
+Splits = Mapping[str, Sequence[Example]]
+
+
+def read_splits(
+    names: Mapping[str, str | None], reading: Reading, columns: ExampleColumns
+) -> dict[str, list[Example]]:
+    """Reads the splits that were named, in the order in which they are used."""
+    return {
+        split: read_examples(name, reading, columns)
+        for split, name in names.items()
+        if name is not None
+    }
+
+
+def check(splits: Splits, corpus: Iterable[Document] | None) -> LeakReport:
+    """Runs the leak guard over splits and, where there is one, the pretraining text."""
+    documents = None
+    if corpus is not None:
+        documents = ((document.place, document.plain) for document in corpus)
+    return find_leaks(splits, documents)
+
+
+def check_run(splits: Splits, run: Path) -> tuple[SketchFinding, ...]:
+    """Holds splits against the sketch of the text that a run was pretrained on."""
+    path = run / SKETCH_FILE
+    if not path.is_file():
+        raise DataError(f"{run} has no {SKETCH_FILE}, so what it read is not known. Name its text.")
+    sketch = read_sketch(path)
+    findings = []
+    for split, examples in splits.items():
+        seen = overlaps(sketch, (words(example.text) for example in examples))
+        known = [
+            index
+            for index, overlap in enumerate(seen)
+            if not overlap.has_few_samples and (overlap.share or 0) >= LEAST_KNOWN_SHARE
+        ]
+        findings.append(SketchFinding(split=split, overall=together(seen), known=tuple(known)))
+    return tuple(findings)
+
+
+def write_clean(splits: Splits, report: LeakReport, folder: Path) -> list[Path]:
+    """Writes the first split as it is, and of each other what is clean and what is strict."""
+    first = next(iter(splits))
+    paths = [write_examples(folder / f"{first}.csv", splits[first])]
+    for split, kept in report.cleaned.items():
+        examples = splits[split]
+        clean, strict = ([examples[index] for index in rows] for rows in (kept.clean, kept.strict))
+        paths.append(write_examples(folder / f"{split}.clean.csv", clean))
+        paths.append(write_examples(folder / f"{split}.strict.csv", strict))
+    return paths
+
+
+def write_examples(path: Path, examples: Iterable[Example]) -> Path:
+    """Writes examples as a table that can be read again."""
+    with durable_file(path) as file:
+        for cells in (("text", "label", "group"), *map(cells_of, examples)):
+            row = io.StringIO()
+            csv.writer(row, lineterminator="\n").writerow(cells)
+            file.write(row.getvalue().encode())
+    return path
+
+
+def cells_of(example: Example) -> tuple[str, str, str]:
+    """Returns an example as the cells of a row."""
+    return example.text, example.label, example.group or ""

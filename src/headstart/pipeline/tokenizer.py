@@ -1,0 +1,45 @@
+"""Text to tokenizer: learned or imported, kept in a folder, and tried on some text."""
+
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
+from headstart.corpora.documents import Document
+from headstart.tokenizers.folder import save_tokenizer
+from headstart.tokenizers.importing import import_tokenizer
+from headstart.tokenizers.learning import (
+    NUM_MOST_LINES,
+    TokenizerConfig,
+    learn_tokenizer,
+    lines_of,
+    sample,
+)
+from headstart.tokenizers.survival import Survival, survival
+from headstart.tokenizers.tokenizer import Tokenizer
+
+# Enough texts to see what a vocabulary loses, few enough to take a second.
+NUM_TEXTS_TRIED = 1_000
+
+
+def make_tokenizer(
+    lines: list[str], config: TokenizerConfig, folder: Path
+) -> tuple[Tokenizer, Survival]:
+    """Learns a tokenizer from a sample of lines, keeps it, and tries it on the first of them."""
+    tokenizer = learn_tokenizer(lines, config)
+    save_tokenizer(tokenizer, folder)
+    return tokenizer, survival(tokenizer, lines[:NUM_TEXTS_TRIED])
+
+
+def sample_lines(documents: Iterable[Document], seed: int) -> list[str]:
+    """Returns the lines of documents, or a sample of them where there are too many to hold."""
+    return sample(lines_of(document.plain for document in documents), NUM_MOST_LINES, seed)
+
+
+def bring_tokenizer(
+    model: Path, dictionary: Path, documents: Iterable[Document], folder: Path
+) -> tuple[Tokenizer, Survival]:
+    """Imports a tokenizer, keeps it, and tries it on the first documents, where there are any."""
+    tokenizer = import_tokenizer(model, dictionary)
+    save_tokenizer(tokenizer, folder)
+    texts = [document.plain for document in islice(documents, NUM_TEXTS_TRIED)]
+    return tokenizer, survival(tokenizer, texts)

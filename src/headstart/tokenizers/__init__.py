@@ -1,0 +1,1 @@
+"""Text to ids and back: learned from text, or imported with a dictionary."""

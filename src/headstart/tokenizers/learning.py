@@ -1,0 +1,140 @@
+"""Learning a vocabulary from text, by SentencePiece's unigram or byte-pair algorithm."""
+
+import io
+import random
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import sentencepiece
+
+from headstart.choices import nearest
+from headstart.errors import RecipeError, TokenizerError
+from headstart.randomness import derive_seed
+from headstart.tokenizers.pieces import (
+    BASIC_PIECES,
+    END,
+    END_ID,
+    FIRST,
+    MASK,
+    PADDING,
+    PADDING_ID,
+    SEPARATOR,
+    START,
+    START_ID,
+    UNKNOWN,
+    UNKNOWN_ID,
+)
+from headstart.tokenizers.tokenizer import Tokenizer
+
+TokenizerKind = Literal["unigram", "bpe"]
+
+SPECIAL_PIECES = (MASK, FIRST, SEPARATOR)
+# SentencePiece holds its sample in memory; beyond this many lines a vocabulary hardly changes.
+NUM_MOST_LINES = 1_000_000
+# It leaves longer lines out without a word, so they are cut before it sees them.
+NUM_LONGEST_LINE_BYTES = 4_000
+NUM_BYTE_PIECES = 256
+# Sums depend on how many threads share them: always as many, and a seed gives one vocabulary.
+NUM_THREADS = 16
+FEWEST_PIECES = len(BASIC_PIECES) + len(SPECIAL_PIECES) + NUM_BYTE_PIECES + 1
+TOO_MANY_PIECES = re.compile(r"<= (\d+)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerConfig:
+    """How large a vocabulary is learned, and by which algorithm."""
+
+    size: int = 8_000
+    kind: TokenizerKind = "unigram"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(TokenizerKind):
+            choices = ", ".join(get_args(TokenizerKind))
+            hint = nearest(self.kind, dict.fromkeys(get_args(TokenizerKind)))
+            raise RecipeError(f"There is no kind {self.kind!r}.{hint} Choose one of: {choices}.")
+        if not FEWEST_PIECES <= self.size <= 1_000_000:
+            raise RecipeError(
+                f"The size is {self.size:,}; choose one from {FEWEST_PIECES} (special pieces and "
+                "every byte) to 1,000,000."
+            )
+
+
+def learn_tokenizer(lines: Sequence[str], config: TokenizerConfig) -> Tokenizer:
+    """Learns a vocabulary from lines of text; the same for the same lines and seed."""
+    if not lines:
+        raise TokenizerError("There is no text to learn from. Name files that hold some.")
+    model = io.BytesIO()
+    sentencepiece.set_random_generator_seed(derive_seed(config.seed, "tokenizer") % 2**32)
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines),
+            model_writer=model,
+            vocab_size=config.size,
+            model_type=config.kind,
+            num_threads=NUM_THREADS,
+            bos_id=START_ID,
+            bos_piece=START,
+            pad_id=PADDING_ID,
+            pad_piece=PADDING,
+            eos_id=END_ID,
+            eos_piece=END,
+            unk_id=UNKNOWN_ID,
+            unk_piece=UNKNOWN,
+            control_symbols=list(SPECIAL_PIECES),
+            # Letters too rare for a piece are spelled in bytes, and spaces kept: text comes back.
+            byte_fallback=True,
+            normalization_rule_name="identity",
+            remove_extra_whitespaces=False,
+            max_sentence_length=2 * NUM_LONGEST_LINE_BYTES,
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        raise learning_error(error, config) from error
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+    pieces = processor.id_to_piece(list(range(processor.get_piece_size())))
+    return Tokenizer(model.getvalue(), tuple(pieces), {})
+
+
+def learning_error(error: RuntimeError, config: TokenizerConfig) -> TokenizerError:
+    """Returns what SentencePiece said as a sentence that says what to do."""
+    if match := TOO_MANY_PIECES.search(str(error)):
+        return TokenizerError(
+            f"The text is too small for {config.size:,} pieces. Give more text, or choose a size "
+            f"of at most {int(match[1]):,}."
+        )
+    reason = " ".join(str(error).split())
+    return TokenizerError(f"SentencePiece could not learn from this text: {reason}.")
+
+
+def lines_of(texts: Iterable[str]) -> Iterator[str]:
+    """Yields the lines of texts, none longer than SentencePiece takes."""
+    for text in texts:
+        for line in text.splitlines():
+            # At most four bytes a letter, so that a cut never splits one.
+            step = NUM_LONGEST_LINE_BYTES // 4 if len(line) * 4 > NUM_LONGEST_LINE_BYTES else None
+            yield from cut(line, step) if step else [line]
+
+
+def cut(line: str, num_letters: int) -> Iterator[str]:
+    """Yields a long line in parts, at spaces where there are any."""
+    while len(line) > num_letters:
+        end = line.rfind(" ", num_letters // 2, num_letters)
+        end = num_letters if end < 0 else end
+        yield line[:end]
+        line = line[end:]
+    yield line
+
+
+def sample(lines: Iterable[str], most: int, seed: int) -> list[str]:
+    """Returns all lines, or so many drawn from any number of them with equal chance."""
+    kept: list[str] = []
+    generator = random.Random(derive_seed(seed, "tokenizer sample"))
+    for number, line in enumerate(line for line in lines if line.strip()):
+        if number < most:
+            kept.append(line)
+        elif (place := generator.randrange(number + 1)) < most:
+            kept[place] = line
+    return kept

@@ -1,0 +1,120 @@
+"""Text to ids and back, by a SentencePiece model whose pieces have the ids of our vocabulary."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import sentencepiece
+from numpy.typing import NDArray
+
+from headstart.errors import TokenizerError
+from headstart.tokenizers.pieces import UNKNOWN, UNKNOWN_ID
+
+Ids = NDArray[np.int32]
+
+
+class CutTexts(NamedTuple):
+    """The ids of several texts, one after another, and how many each has."""
+
+    ids: Ids
+    lengths: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """A SentencePiece model, and the vocabulary in which its pieces have their ids."""
+
+    model: bytes
+    """The SentencePiece model, as its own file holds it."""
+    vocabulary: tuple[str, ...]
+    """Every piece, special ones included, in the order of the ids."""
+    replacements: Mapping[str, str]
+    """What is written otherwise before text is cut, since the vocabulary lacks it."""
+
+    @property
+    def size(self) -> int:
+        """The number of pieces."""
+        return len(self.vocabulary)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of all that decides which ids a text has."""
+        rest = json.dumps([self.vocabulary, dict(self.replacements)]).encode()
+        return hashlib.sha256(hashlib.sha256(self.model).digest() + rest).hexdigest()
+
+    @cached_property
+    def processor(self) -> sentencepiece.SentencePieceProcessor:
+        """The SentencePiece model at work."""
+        return sentencepiece.SentencePieceProcessor(model_proto=self.model)
+
+    @cached_property
+    def id_of(self) -> Mapping[str, int]:
+        """The id of each piece."""
+        return {piece: number for number, piece in enumerate(self.vocabulary)}
+
+    @cached_property
+    def table(self) -> Ids:
+        """Our id for each id of the SentencePiece model."""
+        num_pieces = self.processor.get_piece_size()
+        pieces = self.processor.id_to_piece(list(range(num_pieces)))
+        ids = [self.id_of.get(piece, UNKNOWN_ID) for piece in pieces]
+        ids[self.processor.unk_id()] = UNKNOWN_ID
+        return np.array(ids, dtype=np.int32)
+
+    def encode(self, text: str) -> Ids:
+        """Returns the ids of a text's pieces, without start or end."""
+        return self.encode_all([text], num_threads=1).ids
+
+    def encode_all(self, texts: Sequence[str], num_threads: int) -> "CutTexts":
+        """Returns the ids of many texts in one row, cut on several threads."""
+        prepared = [self.prepared(text) for text in texts] if self.replacements else texts
+        rows = self.processor.encode(prepared, num_threads=num_threads)
+        lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+        # One flat array: a small one for each text would cost more than the cutting.
+        flat = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=int(lengths.sum()))
+        return CutTexts(self.table[flat], lengths)
+
+    def encode_cut(self, text: str) -> Ids:
+        """Returns the ids of text that is already cut into pieces."""
+        ids = [self.id_of.get(piece, UNKNOWN_ID) for piece in text.split()]
+        return np.array(ids, dtype=np.int32)
+
+    def decode(self, ids: Sequence[int] | Ids) -> str:
+        """Returns the text of ids; special pieces have none, but for the unknown one."""
+        pieces = [self.vocabulary[number] for number in ids]
+        kept = [piece for piece in pieces if piece == UNKNOWN or piece not in self.special_pieces]
+        text: str = self.processor.decode_pieces(kept)
+        return text
+
+    @cached_property
+    def special_pieces(self) -> frozenset[str]:
+        """The pieces that stand for no text."""
+        known = self.processor.id_to_piece(list(range(self.processor.get_piece_size())))
+        controls = {
+            piece for number, piece in enumerate(known) if self.processor.is_control(number)
+        }
+        return frozenset(controls | (set(self.vocabulary) - set(known)))
+
+    def prepared(self, text: str) -> str:
+        """Returns a text with what the vocabulary lacks written otherwise."""
+        for old, new in self.replacements.items():
+            text = text.replace(old, new)
+        return text
+
+    def with_pieces(self, pieces: Sequence[str]) -> "Tokenizer":
+        """Returns a tokenizer that has these special pieces too, behind the ones it has."""
+        missing = tuple(piece for piece in pieces if piece not in self.id_of)
+        return replace(self, vocabulary=self.vocabulary + missing) if missing else self
+
+    def require(self, fingerprint: str, where: str) -> None:
+        """Raises an error unless this is the tokenizer with which something was made."""
+        if fingerprint != self.fingerprint:
+            raise TokenizerError(
+                f"{where} was made with the tokenizer {fingerprint[:12]}, but this one is "
+                f"{self.fingerprint[:12]}. Use the tokenizer it was made with, or make it again."
+            )
