@@ -78,9 +78,19 @@ def base_quoted() -> str:
 def base_on_a_1050_ti() -> str:
     """Could a GTX 1050 Ti, 2.1 TFLOP/s and 4 GiB, have trained the base model?"""
     question = Question(num_tokens=2_500_000_000)
-    return markdown(
-        projection_table(anatomy(find_recipe("base"), question, described_machine(2.1, 4)))
+    card = anatomy(find_recipe("base"), question, described_machine(2.1, 4))
+    # The paper's own run calibrates the answer: eight P100 of 9.5 TFLOP/s took twelve hours.
+    paper = anatomy(find_recipe("base"), question, described_machine(8 * 9.5, None))
+    assert card.projection.seconds is not None
+    assert paper.projection.seconds is not None
+    paper_hours, card_days = paper.projection.seconds / 3_600, card.projection.seconds / 86_400
+    share = paper_hours / 12
+    calibrated = (
+        f"The paper's eight GPUs of 9.5 TFLOP/s would have needed {paper_hours:.1f} hours at their "
+        f"full rate and took 12: they reached {100 * share:.0f} % of it. At that share the card "
+        f"needs about {card_days / share:.0f} days."
     )
+    return f"{markdown(projection_table(card))}\n\n{calibrated}"
 
 
 def bench_trunk() -> str:

@@ -3,6 +3,7 @@
 Legend: B batch, T positions, S positions of the source, D width.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from torch import Tensor, nn
@@ -48,28 +49,25 @@ class Block(nn.Module):
         source: Source | None,
     ) -> Tensor:
         """Returns the vectors after this layer."""
-        # No branch gets a name: a name would hold its vectors while the next one works.
-        norm = self.attention_norm
-        hidden_BTD = self._after(
-            norm,
+        hidden_BTD = self._residual(
             hidden_BTD,
-            self.attention(self._before(norm, hidden_BTD), visibility, rotation),
+            self.attention_norm,
+            lambda read_BTD: self.attention(read_BTD, visibility, rotation),
         )
         if source is not None:
-            norm = self.cross_attention_norm
-            hidden_BTD = self._after(
-                norm, hidden_BTD, self.cross_attention(self._before(norm, hidden_BTD), *source)
+            hidden_BTD = self._residual(
+                hidden_BTD,
+                self.cross_attention_norm,
+                lambda read_BTD: self.cross_attention(read_BTD, *source),
             )
-        norm = self.feed_forward_norm
-        return self._after(norm, hidden_BTD, self.feed_forward(self._before(norm, hidden_BTD)))
+        return self._residual(hidden_BTD, self.feed_forward_norm, self.feed_forward)
 
-    def _before(self, norm: nn.Module, hidden_BTD: Tensor) -> Tensor:
-        """What a branch reads."""
-        read_BTD: Tensor = norm(hidden_BTD) if self.is_pre_norm else hidden_BTD
-        return read_BTD
-
-    def _after(self, norm: nn.Module, hidden_BTD: Tensor, branch_BTD: Tensor) -> Tensor:
-        """The residual: what went into a branch plus what came out of it."""
-        sum_BTD: Tensor = hidden_BTD + self.dropout(branch_BTD)
-        kept_BTD: Tensor = sum_BTD if self.is_pre_norm else norm(sum_BTD)
-        return kept_BTD
+    def _residual(
+        self, hidden_BTD: Tensor, norm: nn.Module, branch: Callable[[Tensor], Tensor]
+    ) -> Tensor:
+        """Adds to the vectors what a branch makes of them, normed before it or after the sum."""
+        if self.is_pre_norm:
+            sum_BTD: Tensor = hidden_BTD + self.dropout(branch(norm(hidden_BTD)))
+            return sum_BTD
+        normed_BTD: Tensor = norm(hidden_BTD + self.dropout(branch(hidden_BTD)))
+        return normed_BTD

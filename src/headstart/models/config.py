@@ -88,6 +88,16 @@ class TrunkConfig:
         """The width of every hidden vector."""
         return self.layer.width
 
+    @property
+    def reading_stack(self) -> "TrunkConfig":
+        """The stack that reads: this one."""
+        return self
+
+    @property
+    def writing_stack(self) -> "TrunkConfig":
+        """The stack that the head stands on: this one."""
+        return self
+
     def check_length(self, length: int) -> None:
         """Raises an error unless sequences of `length` pieces have a position for each piece."""
         if not 1 <= length <= self.max_length:
@@ -140,6 +150,16 @@ class EncoderDecoderConfig:
     def vocabulary_size(self) -> int:
         """The number of pieces that the target is written in."""
         return self.decoder.vocabulary_size
+
+    @property
+    def reading_stack(self) -> TrunkConfig:
+        """The stack that reads: the encoder."""
+        return self.encoder
+
+    @property
+    def writing_stack(self) -> TrunkConfig:
+        """The stack that the head stands on: the decoder."""
+        return self.decoder
 
     def check_length(self, length: int) -> None:
         """Raises an error unless both sides have a position for each of `length` pieces."""

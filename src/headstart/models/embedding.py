@@ -5,6 +5,7 @@ Legend: B batch, T positions, D width.
 
 import math
 
+import torch
 from torch import Tensor, nn
 
 from headstart.models.config import TrunkConfig
@@ -38,7 +39,9 @@ class Embedding(nn.Module):
             hidden_BTD = self.positions(hidden_BTD, position_BT)
         if self.segments is not None:
             # A text that says nothing of segments is all first segment.
-            segment_BT = position_BT * 0 if text.segment_BT is None else text.segment_BT
+            segment_BT = text.segment_BT
+            if segment_BT is None:
+                segment_BT = torch.zeros_like(text.tokens_BT)
             hidden_BTD = hidden_BTD + self.segments(segment_BT)
         if self.norm is not None:
             hidden_BTD = self.norm(hidden_BTD)

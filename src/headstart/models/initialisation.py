@@ -14,6 +14,7 @@ from headstart.models.attention import CrossAttention, SelfAttention
 from headstart.models.feed_forward import FeedForward, GatedFeedForward
 from headstart.models.heads.label import LabelHead
 from headstart.models.heads.language import LanguageHead
+from headstart.models.model import Model
 from headstart.models.trunks import Trunk
 from headstart.randomness import torch_generator
 
@@ -30,9 +31,13 @@ Deviations = Iterator[tuple[Tensor, float]]
 def initialise(module: nn.Module, seed: int) -> None:
     """Draws the first weights of a model, a trunk, a layer or a head; the same on every device.
 
-    A parameter's stream is named by its path inside `module`: what is to be compared must be
-    initialised at the same level, such as trunk by trunk and head by head.
+    A parameter's stream is named by its path inside its trunk or head, so that a trunk has the
+    same first weights under any head, and with none.
     """
+    if isinstance(module, Model):
+        initialise(module.trunk, seed)
+        initialise(module.head, seed)
+        return
     stds: dict[Tensor, float] = {}
     # Children before parents, so that what a whole knows of its parts has the last word.
     for part in reversed(list(module.modules())):
@@ -42,6 +47,7 @@ def initialise(module: nn.Module, seed: int) -> None:
         stds.update(deviations_in_context(part))
     for name, parameter in module.named_parameters():
         if parameter in stds:
+            # On the processor whatever the device: a GPU draws another stream.
             generator = torch_generator(seed, "initialise", name)
             draw = torch.randn(parameter.shape, generator=generator)
             parameter.copy_(draw.mul_(stds[parameter]))
@@ -94,7 +100,7 @@ def trunk_deviations(trunk: Trunk) -> Deviations:
         # Times the square root of the width, this is of unit size beside the sinusoids.
         yield trunk.embedding.tokens.weight, trunk.config.width**-0.5
     if trunk.config.layer.norm_place == "post":
-        return
+        return  # normed after every branch, so that depth cannot swell the sum
     branches = [
         branch
         for branch in trunk.layers.modules()

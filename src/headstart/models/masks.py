@@ -38,6 +38,7 @@ def same_document(document_BT: Tensor) -> Tensor:
 
 def within(text: Text, direction: Direction) -> Visibility:
     """What the positions of a text may attend to in that same text."""
+    # No matrix where none is needed: it would be n² and keep the kernel from its fastest form.
     if text.is_token_BT is None and text.document_BT is None:
         return Visibility(is_causal=direction == "causal", may_attend_B1TS=None)
     length, device = text.tokens_BT.shape[1], text.tokens_BT.device

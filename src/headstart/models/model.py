@@ -12,12 +12,16 @@ from headstart.models.heads.config import (
 )
 from headstart.models.heads.label import LabelHead
 from headstart.models.heads.language import LanguageHead
-from headstart.models.heads.next_sentence import LanguageAndNextHead, LanguageAndNextLogits
+from headstart.models.heads.next_sentence import (
+    LanguageAndNextHead,
+    LanguageAndNextLogits,
+    NextSentenceHead,
+)
 from headstart.models.inputs import SourceAndTarget, Text
 from headstart.models.trunks import EncoderDecoder, Trunk, new_trunk, written_embedding
 
 AnyTrunk = Trunk | EncoderDecoder
-Head = LanguageHead | LabelHead | LanguageAndNextHead
+Head = LanguageHead | LabelHead | NextSentenceHead | LanguageAndNextHead
 TrunkKind = TypeVar("TrunkKind", bound=AnyTrunk)
 HeadKind = TypeVar("HeadKind", bound=Head)
 

@@ -28,6 +28,7 @@ def count_positions(text: Text) -> Tensor:
         return num_before_BT
     is_start_BT = torch.ones_like(text.document_BT, dtype=torch.bool)
     is_start_BT[:, 1:] = text.document_BT[:, 1:] != text.document_BT[:, :-1]
+    # Counts only grow along a row, so the running maximum is that of the latest start.
     num_before_document_BT = torch.where(is_start_BT, num_before_BT, 0).cummax(dim=1).values
     return num_before_BT - num_before_document_BT
 
@@ -50,6 +51,7 @@ class SinusoidalPositions(nn.Module):
 
     def __init__(self, max_length: int, width: int) -> None:
         super().__init__()
+        # Not kept in checkpoints: the formula makes it again, at any length.
         self.register_buffer("table_LD", sinusoids(max_length, width).float(), persistent=False)
         self.table_LD: Tensor
 
@@ -91,6 +93,7 @@ def rotate(vector_BHTK: Tensor, rotation: Rotation) -> Tensor:
     """Turns queries or keys by their positions, so that their product knows only the distance."""
     first, second = vector_BHTK.chunk(2, dim=-1)
     turned_BHTK = torch.cat([-second, first], dim=-1)
+    # The tables are in single precision and would widen queries and keys in half.
     return (vector_BHTK * rotation.cosine_B1TK + turned_BHTK * rotation.sine_B1TK).to(
         vector_BHTK.dtype
     )

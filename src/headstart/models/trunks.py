@@ -5,6 +5,7 @@ Legend: B batch, T positions, S positions of the source, D width.
 
 from torch import Tensor, nn
 
+from headstart.errors import RecipeError
 from headstart.models.blocks import Block, Source
 from headstart.models.config import AnyTrunkConfig, EncoderDecoderConfig, TrunkConfig
 from headstart.models.embedding import Embedding
@@ -56,6 +57,11 @@ class EncoderDecoder(nn.Module):
 
     def forward(self, pair: SourceAndTarget) -> Tensor:
         """Returns a vector for each position of the target. Shape (B, T, D)."""
+        if pair.source.document_BT is not None or pair.target.document_BT is not None:
+            raise RecipeError(
+                "Pairs cannot be packed: a target would attend to the sources of other documents. "
+                "Give one pair a row."
+            )
         hidden_BTD: Tensor = self.decoder(pair.target, self.encode(pair.source))
         return hidden_BTD
 

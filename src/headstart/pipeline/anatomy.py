@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 
 from headstart.errors import RecipeError
@@ -13,17 +14,16 @@ from headstart.models.accounting.ledger import Ledger, Projection, Rehearsed
 from headstart.models.accounting.machine import memory_bytes
 from headstart.models.accounting.memory import model_memory, most_sequences
 from headstart.models.accounting.operations import model_work
-from headstart.models.accounting.parameters import model_parts
+from headstart.models.accounting.parameters import model_parts, trainable_count
 from headstart.models.accounting.quoted import quoted
 from headstart.models.accounting.shorthands import shorthands
 from headstart.models.accounting.step import StepShape
-from headstart.models.config import EncoderDecoderConfig
 from headstart.models.heads.config import ModelConfig
 from headstart.pipeline.question import Question
 from headstart.pipeline.recipe import ANSWERED_SHARES, Recipe, model_for
+from headstart.reports.numbers import show_bytes
 from headstart.training.rehearsal import rehearse_memory, rehearse_time
 
-GIGA = 1e9
 # A kernel that is fair to ask about even for a sequence shorter than it.
 WIDEST_FOR_ANY_LENGTH = 3
 
@@ -41,13 +41,14 @@ def anatomy(recipe: Recipe, question: Question, machine: Machine) -> Ledger:
         )
     step = StepShape(
         length=length,
+        # The same tokens a step at any length, so that lengths compare.
         sequences=max(1, recipe.tokens_per_step // length),
         answered_share=ANSWERED_SHARES[recipe.objective] if task == recipe.task else 1.0,
         is_frozen=question.is_frozen,
     )
     check_parameters(model)
     parts = model_parts(model)
-    if step.is_frozen and parts[-1].count == 0:
+    if trainable_count(parts, is_frozen=step.is_frozen) == 0:
         raise RecipeError(
             f"The {parts[-1].name} of {recipe.name} is tied to the embedding, so on a frozen trunk "
             "nothing would learn. Let the trunk learn too."
@@ -59,7 +60,7 @@ def anatomy(recipe: Recipe, question: Question, machine: Machine) -> Ledger:
         step=step,
         parts=parts,
         shorthands=shorthands(model.trunk),
-        quoted=quoted(recipe.name, model),
+        quoted=quoted(model),
         work=model_work(model, step),
         memory=model_memory(model, step),
         projection=project(model, step, machine, question.num_tokens),
@@ -72,12 +73,14 @@ def project(
 ) -> Projection:
     """Returns how long a step and a run would take on a machine, and what fits it."""
     seconds = step_seconds(model, step, machine)
+    peak, memory = model_memory(model, step).peak, machine.memory_bytes
     return Projection(
         machine=machine,
         step_seconds=seconds,
         num_tokens=num_tokens,
         seconds=None if num_tokens is None else num_tokens / step.num_tokens * seconds,
-        most_sequences=most_sequences(model, step, machine.memory_bytes),
+        fits_whole=None if memory is None else peak <= memory,
+        most_sequences=most_sequences(model, step, memory),
     )
 
 
@@ -85,18 +88,21 @@ def verify(ledger: Ledger, device: str, seed: int, on_step: Callable[[], None]) 
     """Runs a few real steps and holds the ledger against what they took."""
     device_bytes = memory_bytes(device)
     if device_bytes is not None and ledger.memory.peak > device_bytes:
-        raise RecipeError(
-            f"A step of {ledger.name} needs {ledger.memory.peak / GIGA:,.1f} GB, but the device "
-            f"{device} has {device_bytes / GIGA:,.1f}. Choose a shorter length or a smaller model."
-        )
-    timed = rehearse_time(ledger.model, ledger.step, device, seed, on_step)
-    # A process of its own: this one has already held more than the steps will.
-    with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as executor:
-        job = executor.submit(rehearse_memory, ledger.model, ledger.step, device, seed)
-        seen_bytes = job.result()
-    on_step()
+        raise too_large(ledger, device)
+    try:
+        # A process of its own: this one holds what else was measured.
+        with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as executor:
+            job = executor.submit(rehearse_memory, ledger.model, ledger.step, device, seed)
+            seen_bytes = job.result()
+        on_step()
+        timed = rehearse_time(ledger.model, ledger.step, device, seed, on_step)
+    except (BrokenProcessPool, MemoryError, RuntimeError) as error:
+        # PyTorch says it with a RuntimeError, the system by ending the process.
+        raise too_large(ledger, device) from error
+    is_here = ledger.projection.machine.name == timed.machine.name
     return Rehearsed(
         machine=timed.machine,
+        promised_seconds=ledger.projection.step_seconds if is_here else None,
         predicted_seconds=step_seconds(ledger.model, ledger.step, timed.machine),
         seen_seconds=timed.step_seconds,
         predicted_bytes=ledger.memory.peak,
@@ -104,8 +110,15 @@ def verify(ledger: Ledger, device: str, seed: int, on_step: Callable[[], None]) 
     )
 
 
+def too_large(ledger: Ledger, device: str) -> RecipeError:
+    """Returns the error for steps that a device cannot hold."""
+    return RecipeError(
+        f"Steps of {ledger.name} need {show_bytes(ledger.memory.peak)}, more than the device "
+        f"{device} could give. Choose a shorter length or a smaller model."
+    )
+
+
 def measure(ledger: Ledger, device: str, on_point: Callable[[], None]) -> LayerTimings:
     """Times one real layer of each kind over a range of lengths."""
-    trunk = ledger.model.trunk
-    layer = (trunk.encoder if isinstance(trunk, EncoderDecoderConfig) else trunk).layer
+    layer = ledger.model.trunk.reading_stack.layer
     return time_layers(layer, ledger.complexity.kernel, device, on_point)

@@ -24,8 +24,11 @@ class Question:
             return "classification"
         task = self.task or recipe.task
         if self.num_labels is not None and task != "classification":
+            remedy = "choose the task classification"
+            if recipe.task == "translation":
+                remedy = "choose a recipe with one trunk, such as compact"
             raise RecipeError(
                 f"{self.num_labels} labels were asked for, but the task is {task}. "
-                "Leave the labels out, or choose the task classification."
+                f"Leave the labels out, or {remedy}."
             )
         return task

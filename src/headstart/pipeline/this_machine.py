@@ -10,10 +10,12 @@ import torch
 from headstart.errors import FileError, RecipeError
 from headstart.files import cache_folder, read_json, write_json
 from headstart.models.accounting.duration import Machine
-from headstart.models.accounting.machine import describe, measure_machine
+from headstart.models.accounting.machine import describe, measure_machine, memory_bytes
 
 NUM_BYTES_PER_GIB = 1 << 30
 NUM_OPERATIONS_PER_TERA = 1e12
+# Goes up when rates are measured in another way, so that old ones are not taken for new.
+METHOD = "method 2"
 
 
 def choose_device(name: str) -> str:
@@ -52,18 +54,25 @@ def with_memory(machine: Machine, memory_gib: float) -> Machine:
 def this_machine(device: str) -> Machine:
     """Returns the rates of the machine at hand, measured now if they were never measured."""
     if (known := _read_known().get(_key(device))) is not None:
-        return known
+        return replace(known, memory_bytes=memory_bytes(device))
     machine = measure_machine(device)
     remember(machine, device)
     return machine
 
 
 def remember(machine: Machine, device: str) -> None:
-    """Keeps a measurement of the machine at hand for the next time."""
-    known = _read_known() | {_key(device): machine}
+    """Keeps a measurement for the next time; of two, the faster, since noise only slows."""
+    rows = _read_known()
+    if (old := rows.get(_key(device))) is not None:
+        machine = replace(
+            machine,
+            matrix_rate=max(machine.matrix_rate, old.matrix_rate),
+            pass_rate=max(machine.pass_rate or 0, old.pass_rate or 0) or None,
+        )
+    rows[_key(device)] = machine
     # A cache that cannot be written costs a second next time, nothing more.
     with contextlib.suppress(FileError):
-        write_json(_path(), {name: asdict(row) for name, row in known.items()})
+        write_json(_path(), {name: asdict(row) for name, row in rows.items()})
 
 
 def _path() -> Path:
@@ -73,15 +82,17 @@ def _path() -> Path:
 
 def _key(device: str) -> str:
     """Names all that a measurement depends on, in case a home folder serves several machines."""
-    return f"{socket.gethostname()}, {describe(device)}, PyTorch {torch.__version__}"
+    return f"{socket.gethostname()}, {describe(device)}, PyTorch {torch.__version__}, {METHOD}"
 
 
 def _read_known() -> dict[str, Machine]:
-    """Returns the machines measured before; a file that cannot be read counts as none."""
+    """Returns the machines measured before; what cannot be read counts as never measured."""
     try:
         rows = read_json(_path())
-        if not isinstance(rows, dict):
-            return {}
-        return {name: Machine(**row) for name, row in rows.items()}
-    except (FileError, RecipeError, TypeError):
+    except FileError:
         return {}
+    known: dict[str, Machine] = {}
+    for name, row in rows.items() if isinstance(rows, dict) else ():
+        with contextlib.suppress(RecipeError, TypeError):
+            known[name] = Machine(**row)
+    return known

@@ -81,19 +81,18 @@ def quoted_json(quoted: Quoted | None) -> Json | None:
         "source": quoted.source,
         "difference": quoted.count - quoted.exact,
         "readings": quoted.readings,
-        "vocabulary_that_matches": quoted.vocabulary_that_matches,
+        "vocabularies_that_match": [quoted.smallest_vocabulary, quoted.largest_vocabulary],
     }
 
 
 def flops_json(ledger: Ledger) -> Json:
     """Returns operations for each token and each step, and by part."""
-    forward = sum(part.forward.value for part in ledger.work)
-    backward = sum(part.backward for part in ledger.work)
+    forward, backward = ledger.forward_per_token, ledger.backward_per_token
     return {
         "per_token": round(forward + backward),
         "forward_per_token": round(forward),
         "backward_per_token": round(backward),
-        "per_step": round((forward + backward) * ledger.step.num_tokens),
+        "per_step": round(ledger.flops_per_step),
         "parts": [
             {
                 "name": part.name,
@@ -119,7 +118,7 @@ def projection_json(ledger: Ledger) -> Json:
         "tokens": projection.num_tokens,
         "minutes": None if projection.seconds is None else projection.seconds / 60,
         "most_sequences": projection.most_sequences,
-        "fits": projection.fits,
+        "fits": projection.fit,
     }
 
 
@@ -150,6 +149,7 @@ def rehearsed_json(rehearsed: Rehearsed) -> Json:
     return {
         "matrix_flops_per_second": rehearsed.machine.matrix_rate,
         "step_seconds": {
+            "promised": rehearsed.promised_seconds,
             "predicted": rehearsed.predicted_seconds,
             "seen": rehearsed.seen_seconds,
         },

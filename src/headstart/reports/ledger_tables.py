@@ -9,6 +9,7 @@ from headstart.models.accounting.operations import Work
 from headstart.models.accounting.parameters import Part
 from headstart.models.accounting.quantity import Quantity
 from headstart.models.accounting.quoted import Quoted
+from headstart.models.heads.config import LabelHeadConfig
 from headstart.reports.numbers import show_bytes, show_count, show_duration, show_operations
 from headstart.reports.table import Table
 
@@ -22,6 +23,7 @@ TASK_TITLES = {
 def anatomy_tables(anatomy: Anatomy) -> Iterator[Table]:
     """Yields the tables of a ledger and of what was seen beside it, in reading order."""
     ledger = anatomy.ledger
+    yield summary_table(ledger)
     yield parameter_table(ledger)
     yield shorthand_table(ledger)
     if ledger.quoted is not None:
@@ -36,13 +38,53 @@ def anatomy_tables(anatomy: Anatomy) -> Iterator[Table]:
         yield timings_table(anatomy.timings)
 
 
+def summary_table(ledger: Ledger) -> Table:
+    """The answers first, and what the letters of the formulas stand for."""
+    projection = ledger.projection
+    flops = ledger.forward_per_token + ledger.backward_per_token
+    return Table(
+        title=title(ledger),
+        columns=("what", "value"),
+        rows=(
+            ("parameters", show_count(ledger.num_parameters)),
+            ("of them learning", show_count(ledger.num_trainable)),
+            ("operations a token, trained", show_operations(flops)),
+            ("memory of a step", show_bytes(ledger.memory.peak)),
+            ("seconds of a step", f"{show_duration(projection.step_seconds)} predicted"),
+        ),
+        notes=(symbols(ledger),),
+    )
+
+
+def title(ledger: Ledger) -> str:
+    """Names the model and what it does."""
+    task, head = TASK_TITLES[ledger.task], ledger.model.head
+    labels = f" of {head.num_labels} labels" if isinstance(head, LabelHeadConfig) else ""
+    frozen = ", trunk frozen" if ledger.step.is_frozen else ""
+    return f"{ledger.name} {task}{labels}{frozen}"
+
+
+def symbols(ledger: Ledger) -> str:
+    """Says what the letters of the formulas stand for, with their values here."""
+    stack, step = ledger.model.trunk.reading_stack, ledger.step
+    values = {
+        "V pieces": f"{stack.vocabulary_size:,}",
+        "d width": f"{stack.width:,}",
+        "f feed-forward width": f"{stack.layer.feed_forward_width:,}",
+        "N layers": f"{stack.num_layers:,}",
+        "n length": f"{step.length:,}",
+        "p share of positions answered": f"{step.answered_share:g}",
+    }
+    return "Letters: " + ", ".join(f"{name} = {value}" for name, value in values.items()) + "."
+
+
 def parameter_table(ledger: Ledger) -> Table:
     """Parameters by part, each with its formula."""
     rows = [row for part in ledger.parts for row in part_rows(part)]
     rows.append(("total", "", "", show_count(ledger.num_parameters)))
     rows.append(("trainable", "", "", show_count(ledger.num_trainable)))
     return Table(
-        title=f"Parameters of {ledger.name} {TASK_TITLES[ledger.task]}",
+        title="Parameters by part",
         columns=("part", "formula", "in numbers", "parameters"),
         rows=tuple(rows),
         numeric=frozenset({"parameters"}),
@@ -56,26 +98,24 @@ def part_rows(part: Part) -> Iterator[tuple[str, str, str, str]]:
     if part.copies > 1:
         formula, numbers = f"{part.copies} × one layer", f"{part.copies} × {part.each.value:,}"
     yield part.name, formula, numbers, show_count(part.count)
+    each = "each: " if part.copies > 1 else ""
     for row in part.inside:
-        yield f"  each: {row.name}", row.each.formula, row.each.numbers, show_count(row.each.value)
+        yield f"  {each}{row.name}", row.each.formula, row.each.numbers, show_count(row.each.value)
 
 
 def shorthand_table(ledger: Ledger) -> Table:
     """The rough counts that circulate, and what each leaves out of this model."""
+    rows = []
+    for row in ledger.shorthands:
+        counts = (show_count(row.rough.value), show_count(row.exact), f"{row.error:+,}")
+        rows.append((row.rough.formula, row.about, *counts))
+        rows += [
+            ("", f"  {what}", "", "", f"{-count:+,}") for what, count in row.leaves_out.items()
+        ]
     return Table(
         title="Shorthand counts, and by how much each is wrong here",
-        columns=("shorthand", "for", "gives", "exact", "wrong by", "what it leaves out"),
-        rows=tuple(
-            (
-                row.rough.formula,
-                row.about,
-                show_count(row.rough.value),
-                show_count(row.exact),
-                f"{row.error:+,}",
-                "; ".join(f"{what}: {count:,}" for what, count in row.leaves_out.items()),
-            )
-            for row in ledger.shorthands
-        ),
+        columns=("shorthand", "for, and what it leaves out", "gives", "exact", "wrong by"),
+        rows=tuple(rows),
         numeric=frozenset({"gives", "exact", "wrong by"}),
     )
 
@@ -96,7 +136,8 @@ def quoted_table(quoted: Quoted) -> Table:
         numeric=frozenset({"parameters", "from the exact count"}),
         notes=(
             "No reading of biases, norms or sharing gives the quoted size. The vocabulary, which "
-            f"the paper gives as about 37,000, can: {quoted.vocabulary_that_matches:,} pieces do.",
+            "the paper gives as about 37,000, can: this shape rounds to it with "
+            f"{quoted.smallest_vocabulary:,} to {quoted.largest_vocabulary:,} pieces.",
         ),
     )
 
@@ -105,9 +146,8 @@ def work_table(ledger: Ledger) -> Table:
     """Operations for each token and for a step, forward and backward."""
     step = ledger.step
     each = "pair of tokens" if ledger.task == "translation" else "token"
-    forward = sum(part.forward.value for part in ledger.work)
-    backward = sum(part.backward for part in ledger.work)
-    total = show_operations(step.num_tokens * (forward + backward))
+    forward, backward = ledger.forward_per_token, ledger.backward_per_token
+    total = show_operations(ledger.flops_per_step)
     return Table(
         title=f"Operations for each {each} at length {step.length:,}",
         columns=("part", "formula", "forward", "backward"),
@@ -117,7 +157,8 @@ def work_table(ledger: Ledger) -> Table:
         ),
         numeric=frozenset({"forward", "backward"}),
         notes=(
-            f"A step of {step.sequences:,} × {step.length:,} = {step.num_tokens:,} takes {total}.",
+            f"A step of {step.sequences:,} × {step.length:,} = {step.num_tokens:,} tokens takes "
+            f"{total}.",
             "Matrix products only, a multiplication with its addition as two.",
         ),
     )
@@ -173,7 +214,7 @@ def projection_table(ledger: Ledger) -> Table:
         rows=tuple(rows),
         notes=()
         if projection.machine.pass_rate
-        else ("At the full matrix rate; what lies between the products comes on top.",),
+        else ("A lower bound, at the full matrix rate: real runs reach a part of it.",),
     )
 
 
@@ -187,10 +228,10 @@ def pass_rows(machine: Machine) -> list[tuple[str, str]]:
 def fit_sentence(ledger: Ledger) -> str:
     """Says whether a step fits the machine's memory whole, in parts, or not at all."""
     most, wanted = ledger.projection.most_sequences or 0, ledger.step.sequences
-    if most == 0:
+    if ledger.projection.fit == "no":
         return f"no: not even one sequence of {ledger.step.length:,} pieces does"
-    if most >= wanted:
-        return f"yes: a step holds {wanted:,} sequences, and {most:,} would fit"
+    if ledger.projection.fit == "whole":
+        return f"yes: all {wanted:,} sequences of a step at once"
     num_parts = -(-wanted // most)
     return (
         f"yes, in parts: {most:,} of a step's {wanted:,} sequences at a time, "
@@ -232,33 +273,27 @@ def with_value(quantity: Quantity) -> str:
 
 
 def rehearsed_table(rehearsed: Rehearsed) -> Table:
-    """Predicted against seen."""
-    rows = [
-        (
-            "a step",
-            show_duration(rehearsed.predicted_seconds),
-            show_duration(rehearsed.seen_seconds),
-            difference(rehearsed.seen_seconds, rehearsed.predicted_seconds),
-        )
-    ]
+    """Predicted against seen: as promised before, and at the rates seen beside the steps."""
+    seen = rehearsed.seen_seconds
+    rows = []
+    for what, seconds in (
+        ("a step, as predicted above", rehearsed.promised_seconds),
+        ("a step, at the rates seen beside it", rehearsed.predicted_seconds),
+    ):
+        if seconds is not None:
+            gap = difference(seen, seconds)
+            rows.append((what, show_duration(seconds), show_duration(seen), gap))
     if rehearsed.seen_bytes is not None:
-        rows.append(
-            (
-                "peak memory",
-                show_bytes(rehearsed.predicted_bytes),
-                show_bytes(rehearsed.seen_bytes),
-                difference(rehearsed.seen_bytes, rehearsed.predicted_bytes),
-            )
-        )
+        predicted = rehearsed.predicted_bytes
+        gap = difference(rehearsed.seen_bytes, predicted)
+        rows.append(("peak memory", show_bytes(predicted), show_bytes(rehearsed.seen_bytes), gap))
+    rate = show_operations(rehearsed.machine.matrix_rate)
     return Table(
         title="Verified by real steps",
-        columns=("what", "predicted", "seen", "seen from predicted"),
+        columns=("what", "predicted", "seen", "difference"),
         rows=tuple(rows),
-        numeric=frozenset({"predicted", "seen", "seen from predicted"}),
-        notes=(
-            f"With the matrix rate seen beside the steps: "
-            f"{show_operations(rehearsed.machine.matrix_rate)}/s.",
-        ),
+        numeric=frozenset({"predicted", "seen", "difference"}),
+        notes=(f"The matrix rate seen beside the steps: {rate}/s.",),
     )
 
 
@@ -268,24 +303,21 @@ def difference(seen: float, predicted: float) -> str:
 
 
 def timings_table(timings: LayerTimings) -> Table:
-    """The measured layers over growing lengths."""
+    """The measured layers over growing lengths: a row a length, then how each grows."""
+    kinds = tuple(layer.kind for layer in timings.layers)
+    rows = [
+        (f"{length:,}", *(show_duration(layer.seconds[index]) for layer in timings.layers))
+        for index, length in enumerate(timings.lengths)
+    ]
+    rows.append(("grows as", *(f"n^{layer.seen_exponent:.2f}" for layer in timings.layers)))
+    rows.append(("expected", *(f"n^{layer.expected_exponent:.2f}" for layer in timings.layers)))
     return Table(
         title=f"Measured, one sequence forward, width {timings.width:,}, kernel {timings.kernel}",
-        columns=(
-            "layer",
-            *(f"n = {length:,}" for length in timings.lengths),
-            "grows as",
-            "expected",
+        columns=("length n", *kinds),
+        rows=tuple(rows),
+        numeric=frozenset({"length n", *kinds}),
+        notes=(
+            "Exponents over the longer half; expected from all operations, attention's projections "
+            "(4·n·d²) too, which the comparison above leaves out.",
         ),
-        rows=tuple(
-            (
-                layer.kind,
-                *(show_duration(seconds) for seconds in layer.seconds),
-                f"n^{layer.seen_exponent:.2f}",
-                f"n^{layer.expected_exponent:.2f}",
-            )
-            for layer in timings.layers
-        ),
-        numeric=frozenset(f"n = {length:,}" for length in timings.lengths),
-        notes=("Exponents over the longer half; expected from all operations, projections too.",),
     )

@@ -21,9 +21,10 @@ PLURALS = frozenset({"bytes", "days", "hours", "minutes", "seconds"})
 
 def with_unit(value: float, units: Units) -> str:
     """Returns a value in the largest unit of which it has at least one, to three digits."""
-    size, unit = next((row for row in units if abs(value) >= row[0]), units[-1])
+    # What rounds up to a whole unit is shown in that unit.
+    size, unit = next((row for row in units if float(f"{abs(value) / row[0]:.3g}") >= 1), units[-1])
     scaled = value / size
-    digits = f"{scaled:,.0f}" if abs(scaled) >= 100 or scaled == int(scaled) else f"{scaled:.3g}"
+    digits = f"{scaled:,.0f}" if abs(scaled) >= 99.95 or scaled == int(scaled) else f"{scaled:.3g}"
     if digits == "1" and unit in PLURALS:
         unit = unit.removesuffix("s")
     return f"{digits} {unit}".strip()

@@ -4,7 +4,6 @@ Legend: B batch, T positions, M answered positions.
 """
 
 import contextlib
-import ctypes
 import statistics
 import sys
 import time
@@ -29,6 +28,7 @@ from headstart.models.initialisation import initialise
 from headstart.models.inputs import SourceAndTarget, Text
 from headstart.models.model import AnyTrunk, Head, Model, new_model
 from headstart.randomness import torch_generator
+from headstart.training.allocator import keep_freed_memory, return_freed_memory
 
 NUM_WARM_STEPS = 2
 NUM_TIMED_STEPS = 5
@@ -36,10 +36,6 @@ NUM_TIMED_STEPS = 5
 NUM_REHEARSALS = NUM_WARM_STEPS + NUM_TIMED_STEPS + 1
 SECONDS_PER_MEASUREMENT = 0.3
 MAX_GRADIENT_NORM = 1.0
-
-# glibc's number for "blocks from this size on come from the system and go back to it".
-M_MMAP_THRESHOLD = -3
-NUM_MMAP_BYTES = 1 << 16
 
 PROCESS_STATUS = Path("/proc/self/status")
 
@@ -116,6 +112,7 @@ def rehearse_time(
     config: ModelConfig, step: StepShape, device: str, seed: int, on_step: Callable[[], None]
 ) -> TimedSteps:
     """Does a few steps and returns their median, with the machine measured beside each."""
+    keep_freed_memory()
     rehearsal = Rehearsal(config, step, device, seed)
     durations, machines = [], []
     for _ in range(NUM_WARM_STEPS + NUM_TIMED_STEPS):
@@ -147,13 +144,6 @@ def rehearse_memory(config: ModelConfig, step: StepShape, device: str, seed: int
     return after_bytes.peak - before_bytes.now
 
 
-def return_freed_memory() -> None:
-    """Has the C library give freed tensors back at once, so that a peak is what is held."""
-    # Other C libraries have no such call.
-    with contextlib.suppress(AttributeError, OSError, TypeError):
-        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, NUM_MMAP_BYTES)
-
-
 def made_up_batch(config: ModelConfig, step: StepShape, device: str, seed: int) -> MadeUpBatch:
     """Draws a batch of the step's shape."""
     generator = torch_generator(seed, "rehearsal")
@@ -175,7 +165,7 @@ def made_up_batch(config: ModelConfig, step: StepShape, device: str, seed: int) 
 def made_up_loss(model: Model[AnyTrunk, Head], batch: MadeUpBatch) -> Tensor:
     """Returns the head's plain cross-entropy: about pieces, about the text, or about both."""
     hidden_BTD, head = model.trunk(batch.inputs), model.head
-    if isinstance(head, LabelHead):
+    if isinstance(head, LabelHead | NextSentenceHead):
         return text_loss(head, hidden_BTD, batch)
     if isinstance(head, LanguageHead):
         return piece_loss(head, hidden_BTD, batch)
@@ -237,4 +227,5 @@ def forget_peak(device: str) -> None:
         torch.cuda.reset_peak_memory_stats(device)
         return
     with contextlib.suppress(OSError):
+        # 5 starts the peak anew and touches nothing else; see proc(5).
         PROCESS_STATUS.with_name("clear_refs").write_text("5")

@@ -7,11 +7,13 @@ from headstart.apps.recipes.base import base
 from headstart.apps.recipes.bert import bert
 from headstart.apps.recipes.compact import compact
 from headstart.apps.recipes.lab import lab
+from headstart.errors import RecipeError
 from headstart.models.heads.config import LabelHeadConfig
 from headstart.models.heads.label import LabelHead
 from headstart.models.initialisation import initialise
-from headstart.models.inputs import Text
+from headstart.models.inputs import SourceAndTarget, Text
 from headstart.models.model import Model, new_head, new_model
+from headstart.models.trunks import Trunk
 from headstart.pipeline.recipe import model_for, with_vocabulary
 
 TWO_LABELS = LabelHeadConfig(num_labels=2, pooling="last")
@@ -84,3 +86,18 @@ def test_each_head_answers_in_its_shape(make):
     language = answer.language_BTV if make is bert else answer
     assert language.shape == (3, 7, 50)
     assert new_model(model_for(recipe, "classification", 5))(text).shape == (3, 5)
+
+
+def test_packed_pairs_are_refused_rather_than_mixed():
+    model = new_model(with_vocabulary(base(), 20).model)
+    tokens_BT = torch.zeros(1, 4, dtype=torch.long)
+    packed = Text(tokens_BT, document_BT=torch.tensor([[0, 0, 1, 1]]))
+    with pytest.raises(RecipeError, match="Pairs cannot be packed"):
+        model.trunk(SourceAndTarget(packed, Text(tokens_BT)))
+
+
+def test_a_trunk_has_the_same_first_weights_under_any_head_and_with_none(reader):
+    alone = Trunk(reader.trunk.config)
+    initialise(alone, seed=0)
+    under = reader.trunk.state_dict()
+    assert all(torch.equal(under[name], tensor) for name, tensor in alone.state_dict().items())

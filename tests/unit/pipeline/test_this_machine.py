@@ -38,6 +38,7 @@ def measurements(monkeypatch):
         return SEEN
 
     monkeypatch.setattr(module, "measure_machine", measure)
+    monkeypatch.setattr(module, "memory_bytes", lambda _device: SEEN.memory_bytes)
     return devices
 
 

@@ -28,6 +28,7 @@ TIMINGS = LayerTimings(
 )
 REHEARSED = Rehearsed(
     machine=MACHINE,
+    promised_seconds=0.9,
     predicted_seconds=1.0,
     seen_seconds=1.1,
     predicted_bytes=1_000,
@@ -126,12 +127,16 @@ def test_a_run_is_answered_in_minutes():
     projection = value["projection"]
     steps = 2_500_000_000 / value["step"]["tokens"]
     assert projection["minutes"] == pytest.approx(steps * projection["step_seconds"] / 60)
-    assert projection["fits"] is True
+    assert projection["fits"] == "in parts"
 
 
 def test_what_was_seen_stands_beside_what_was_predicted():
     value = as_json("lab", rehearsed=REHEARSED, timings=TIMINGS)
-    assert value["verified"]["step_seconds"] == {"predicted": 1.0, "seen": 1.1}
+    assert value["verified"]["step_seconds"] == {
+        "promised": 0.9,
+        "predicted": 1.0,
+        "seen": 1.1,
+    }
     assert value["verified"]["peak_bytes"] == {"predicted": 1_000, "seen": None}
     assert value["measured"]["lengths"] == [128, 256]
 

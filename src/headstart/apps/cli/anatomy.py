@@ -44,17 +44,26 @@ question_options = packed(
     "question",
     Question,
     click.option("--task", type=click.Choice(get_args(Task)), help="What the head is for."),
-    click.option("--labels", "num_labels", type=int, help="Labels; means classification."),
-    click.option("--frozen", "is_frozen", is_flag=True, help="Only the head learns."),
-    click.option("--length", type=int, help="Pieces in a sequence.  [default: the recipe's]"),
-    click.option("--kernel", type=int, default=3, show_default=True, help="Of a convolution."),
-    click.option("--tokens", "num_tokens", type=COUNT_TYPE, help="How long would these take?"),
+    click.option(
+        "--labels",
+        "num_labels",
+        type=click.IntRange(min=2),
+        help="How many labels; implies --task classification.",
+    ),
+    click.option(
+        "--frozen", "is_frozen", is_flag=True, help="Train the head only; implies classification."
+    ),
+    click.option("--length", type=int, help="Tokens in a sequence.  [default: the recipe's]"),
+    click.option(
+        "--kernel", type=int, default=3, show_default=True, help="Convolution to compare with."
+    ),
+    click.option("--tokens", "num_tokens", type=COUNT_TYPE, help="Predict the time for so many."),
 )
 evidence_options = packed(
     "evidence",
     Evidence,
-    click.option("--rate", type=POSITIVE_TYPE, help="TFLOP/s of a machine you do not have."),
-    click.option("--memory", type=POSITIVE_TYPE, help="GiB of a machine you do not have."),
+    click.option("--rate", type=POSITIVE_TYPE, help="Predict for a machine of so many TFLOP/s."),
+    click.option("--memory", type=POSITIVE_TYPE, help="Predict for a machine of so many GiB."),
     click.option("--verify", is_flag=True, help="Run a few real steps: predicted against seen."),
     click.option("--measure", is_flag=True, help="Time real layers of three kinds by length."),
     click.option(
@@ -67,7 +76,9 @@ evidence_options = packed(
 
 @click.command(epilog=EXAMPLES)
 @click.argument("recipe_or_run")
-@click.option("--vocabulary", type=COUNT_TYPE, help="Pieces.  [default: the recipe's]")
+@click.option(
+    "--vocabulary", type=COUNT_TYPE, help="Size of the vocabulary.  [default: the recipe's]"
+)
 @question_options
 @evidence_options
 @workplace_options
@@ -101,6 +112,8 @@ def anatomy(
     print_tables(anatomy_tables(seen))
     for path in paths:
         click.echo(f"Wrote {path}")
+    if paths and not evidence.measure:
+        click.echo("Not drawn: measured complexity, which needs --measure.")
 
 
 def examine(

@@ -1,6 +1,7 @@
 """The command `headstart`: the table of commands, and one line for whatever goes wrong."""
 
 import io
+import os
 import sys
 from collections.abc import Mapping
 from typing import Any, NoReturn
@@ -41,17 +42,35 @@ class CommandLine(click.Group):
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.format_message())
             sys.exit(0)
-        except click.ClickException as error:
-            context = error.ctx if isinstance(error, click.UsageError) else None
-            command = context.command_path if context else "headstart"
-            click.echo(f"headstart: {error.format_message()} See '{command} --help'.", err=True)
-            sys.exit(error.exit_code)
-        except HeadstartError as error:
-            click.echo(f"headstart: {error}", err=True)
-            sys.exit(error.exit_code)
-        except (click.Abort, KeyboardInterrupt):
-            click.echo("headstart: stopped.", err=True)
-            sys.exit(INTERRUPTED)
+        except BrokenPipeError:
+            # Whoever read the output has seen enough; nothing is left to be said there.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            sys.exit(1)
+        except (click.ClickException, click.Abort, HeadstartError, OSError) as error:
+            click.echo(f"headstart: {sentence(error)}", err=True)
+            sys.exit(exit_code(error))
+
+
+def sentence(error: Exception) -> str:
+    """Returns the one line that a user sees of an error."""
+    if isinstance(error, click.Abort):
+        return "stopped."
+    if isinstance(error, click.ClickException):
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        command = context.command_path if context else "headstart"
+        return f"{error.format_message().removesuffix('.')}. See '{command} --help'."
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}."
+    return str(error)
+
+
+def exit_code(error: Exception) -> int:
+    """Returns the code that a program exits with after an error."""
+    if isinstance(error, click.Abort):
+        return INTERRUPTED
+    if isinstance(error, click.ClickException | HeadstartError):
+        return error.exit_code
+    return HeadstartError.exit_code
 
 
 @click.group(cls=CommandLine, commands=dict(COMMANDS), context_settings={"max_content_width": 100})

@@ -8,6 +8,8 @@ import click
 SUFFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9, "t": 10**12}
 MOST = 10**15
 SMALLEST_POSITIVE, LARGEST_POSITIVE = 1e-6, 1e9
+# Commas between thousands only: in many languages 2,5 is two and a half.
+THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+")
 COUNT = re.compile(r"(\d+(?:\.\d+)?(?:e\d+)?)([kmgbt]?)", re.IGNORECASE)
 
 
@@ -20,7 +22,9 @@ class Count(click.ParamType[int]):
         self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
     ) -> int:
         """Returns the number, or fails with a sentence."""
-        text = str(value).replace("_", "").replace(",", "")
+        text = str(value).replace("_", "")
+        if THOUSANDS.fullmatch(text):
+            text = text.replace(",", "")
         match = COUNT.fullmatch(text)
         number = float(match[1]) * SUFFIXES[match[2].lower()] if match else 0.0
         if not 1 <= number <= MOST or number != int(number):

@@ -2,6 +2,7 @@
 
 import runpy
 from pathlib import Path
+from traceback import extract_tb
 
 from headstart.apps.recipes import RECIPES
 from headstart.choices import nearest
@@ -47,7 +48,9 @@ def recipe_of_file(path: Path) -> Recipe:
         raise
     except BaseException as error:  # the user's own code can fail in any way, by sys.exit too
         reason = " ".join(str(error).split())
-        raise RecipeError(f"{path} failed: {type(error).__name__}: {reason}.") from error
+        lines = [row.lineno for row in extract_tb(error.__traceback__) if row.filename == str(path)]
+        where = f", line {lines[-1]}," if lines else ""
+        raise RecipeError(f"{path}{where} failed: {type(error).__name__}: {reason}.") from error
     if not isinstance(recipe, Recipe):
         raise RecipeError(
             f"{path} must define a function {RECIPE_FUNCTION}() that returns a headstart.Recipe."

@@ -15,6 +15,7 @@ def strong(objective: str = "masked") -> Recipe:
             num_layers=8,
             width=512,
             num_heads=8,
+            # Two thirds of 4·d, up to a multiple of 128: three matrices weigh what two would.
             feed_forward_width=1_408,
         ),
         pooling="mean" if objective == "masked" else "last",

@@ -87,6 +87,8 @@ class CorpusNearCopyFinder:
 
     def see(self, place: Place, words: Sequence[str]) -> None:
         """Takes one document, given as its normalised words; they are compared in batches."""
+        if len(words) < NUM_SHINGLE_WORDS:
+            return
         self._places.append(place)
         self._texts.append(words)
         self._num_words += len(words)
@@ -101,7 +103,8 @@ class CorpusNearCopyFinder:
     def _compare_batch(self) -> None:
         """Compares the documents that were taken and forgets them."""
         texts = ngrams(self._hashes.rows(self._texts), NUM_SHINGLE_WORDS)
-        known = self._index.known(texts)
+        # Sets only now: few shingles of a corpus are left to be sorted.
+        known = self._index.known(texts).distinct()
         for candidates in self._index.candidates(known):
             pairs = self._index.verified(known, self._similar_enough(candidates))
             self._note(self._similar_enough(pairs), texts)

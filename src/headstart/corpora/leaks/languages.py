@@ -11,6 +11,8 @@ from headstart.corpora.leaks.oddities import Oddity, oddity
 from headstart.corpora.leaks.prepared import PreparedSplit
 
 NUM_COMMON_WORDS = 50
+# A word of fewer items than one in twenty is common only where texts have few words in all.
+LEAST_SHARE_OF_ITEMS = 0.05
 # Below this a text may be a title or a list of names.
 NUM_WORDS_TO_JUDGE = 20
 # Of fewer items, the commonest words may be their topic's.
@@ -36,6 +38,7 @@ def odd_languages(split: PreparedSplit) -> Oddity:
 def num_common_words(split: PreparedSplit) -> Positions:
     """Counts in each item the words that are among the commonest of the split."""
     words, num_items = np.unique(split.words.distinct().values, return_counts=True)
-    common = words[np.argsort(-num_items, kind="stable")[:NUM_COMMON_WORDS]]
+    commonest = np.argsort(-num_items, kind="stable")[:NUM_COMMON_WORDS]
+    common = words[commonest[num_items[commonest] >= LEAST_SHARE_OF_ITEMS * split.num_items]]
     is_common = np.isin(split.words.values, common)
     return np.bincount(split.words.owners[is_common], minlength=split.num_items)

@@ -58,12 +58,15 @@ class ShingleIndex:
         self._link_starts = np.concatenate([[0], np.cumsum(num_links)])
 
     def known(self, texts: Rows) -> Rows:
-        """Returns of each text the set of its shingles that the index has, as the index's ids."""
+        """Returns of each text the shingles that the index has, as the index's ids."""
         ids = found_at(texts.values, self._vocabulary)
-        return Rows(ids.astype(np.uint64), texts.starts).where(ids >= 0).distinct()
+        return Rows(ids.astype(np.uint64), texts.starts).where(ids >= 0)
 
     def candidates(self, texts: Rows) -> Iterator[Pairs]:
-        """Yields pairs with the most that they can share; all pairs of a text at once."""
+        """Yields pairs with the most that they can share; all pairs of a text at once.
+
+        Here and in `verified`, the texts are sets of shingles as `known` returns them.
+        """
         ids, owners = texts.values.astype(np.int64), texts.owners
         num_links = self._link_starts[ids + 1] - self._link_starts[ids]
         # A shingle without links is still work for whoever verifies.

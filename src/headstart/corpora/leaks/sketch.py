@@ -52,6 +52,8 @@ class Sketcher:
 
     def see(self, words: Sequence[str]) -> None:
         """Takes one document, given as its normalised words."""
+        if len(words) < NUM_SKETCH_WORDS:
+            return
         self._texts.append(words)
         self._num_waiting_words += len(words)
         if self._num_waiting_words >= NUM_BATCH_WORDS:

@@ -12,6 +12,7 @@ from headstart.models.model import new_model
 
 def count_built(config: ModelConfig) -> dict[str, int]:
     """Builds the model without memory and returns the size of each parameter by its name."""
+    # Shapes without storage: the largest model is counted in no memory.
     with torch.device("meta"):
         model = new_model(config)
     return {name: parameter.numel() for name, parameter in model.named_parameters()}
@@ -22,6 +23,7 @@ def check_parameters(config: ModelConfig) -> int:
     built = count_built(config)
     parts = model_parts(config)
     check_parts(parts, built)
+    # By exactly one row each, or two wrong rows could cancel in the total.
     for name in built:
         num_claims = sum(claims(part, name) for part in parts)
         if num_claims != 1:

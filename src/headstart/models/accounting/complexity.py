@@ -92,9 +92,9 @@ def complexity(length: int, width: int, kernel: int) -> Complexity:
             operations=k * n * d**2,
             sequential_steps=one,
             # Without dilation each layer carries a signal k - 1 positions further.
-            longest_path=Quantity(
-                max(1, num_hops), "⌈(n - 1)/(k - 1)⌉", f"⌈{length - 1:,}/{kernel - 1:,}⌉"
-            ),
+            longest_path=Quantity(num_hops, "⌈(n - 1)/(k - 1)⌉", f"⌈{length - 1:,}/{kernel - 1:,}⌉")
+            if length > 1
+            else one,
         ),
     )
     return Complexity(length=length, width=width, kernel=kernel, layers=layers)

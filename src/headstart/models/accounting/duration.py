@@ -28,7 +28,7 @@ class PassCosts:
 
 # Read off real steps (docs/decisions/0004). A processor spends more than memory's own time: it
 # computes exponentials and asks the system for fresh pages, where a GPU only moves bytes.
-PROCESSOR_COSTS = PassCosts(logits=34.0, activations=8.5, gradients=4.0)
+PROCESSOR_COSTS = PassCosts(logits=17.0, activations=5.6, gradients=4.0)
 GPU_COSTS = PassCosts(logits=10.0, activations=1.5, gradients=6.0)
 
 
@@ -56,6 +56,7 @@ class Machine:
 def step_seconds(config: ModelConfig, step: StepShape, machine: Machine) -> float:
     """Returns how long a training step should take; without a pass rate, its products alone."""
     work = model_work(config, step)
+    # A machine known by its rate alone is taken at its word: nothing fitted elsewhere applies.
     has_passes = machine.pass_rate is not None
     attention_efficiency = ATTENTION_EFFICIENCY if has_passes else 1.0
     num_operations = step.num_tokens * sum(
@@ -63,6 +64,7 @@ def step_seconds(config: ModelConfig, step: StepShape, machine: Machine) -> floa
     )
     seconds = num_operations / machine.matrix_rate
     if machine.pass_rate is not None:
+        # Twice: the rate counts bytes read and written, a tensor's size counts once.
         costs = GPU_COSTS if machine.is_gpu else PROCESSOR_COSTS
         seconds += 2 * passed_bytes(config, step, costs) / machine.pass_rate
     return seconds

@@ -1,4 +1,7 @@
-"""The three kinds of layer, timed over growing lengths, with the exponents of their growth."""
+"""The three kinds of layer, timed over growing lengths, with the exponents of their growth.
+
+Legend: B batch, T positions, D width, 1 one sequence.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -22,6 +25,7 @@ EVERYTHING = Visibility(is_causal=False, may_attend_B1TS=None)
 # has its four projections beside the n²·d that the comparison is about.
 OPERATIONS: Mapping[str, Callable[[int, int, int], float]] = {
     "self-attention": lambda n, d, _: 4 * n**2 * d + 8 * n * d**2,
+    # An input and a state, each by a product d × d.
     "recurrent": lambda n, d, _: 4 * n * d**2,
     "convolutional": lambda n, d, k: 2 * k * n * d**2,
 }

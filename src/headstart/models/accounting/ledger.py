@@ -1,16 +1,19 @@
 """The ledger: all that can be said of a model before it is trained, as one record."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from headstart.models.accounting.complexity import Complexity, LayerTimings
 from headstart.models.accounting.duration import Machine
 from headstart.models.accounting.memory import Memory
 from headstart.models.accounting.operations import Work
-from headstart.models.accounting.parameters import Part
+from headstart.models.accounting.parameters import Part, trainable_count
 from headstart.models.accounting.quoted import Quoted
 from headstart.models.accounting.shorthands import Shorthand
 from headstart.models.accounting.step import StepShape
 from headstart.models.heads.config import ModelConfig
+
+Fit = Literal["whole", "in parts", "no"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,13 +25,19 @@ class Projection:
     num_tokens: int | None
     """The tokens of the run, where they were asked about."""
     seconds: float | None
+    fits_whole: bool | None
+    """Whether a step fits the machine's memory at once; None where that is unknown."""
     most_sequences: int | None
-    """The most sequences that fit the machine at once; 0 where not even one does."""
+    """The most sequences at once that fit while gradients accumulate; 0 where none does."""
 
     @property
-    def fits(self) -> bool | None:
-        """Whether at least one sequence fits, gradients accumulated; None for unknown memory."""
-        return None if self.most_sequences is None else self.most_sequences > 0
+    def fit(self) -> Fit | None:
+        """Whether a step fits whole, in parts over which gradients accumulate, or not at all."""
+        if self.fits_whole is None:
+            return None
+        if self.fits_whole:
+            return "whole"
+        return "in parts" if self.most_sequences else "no"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +45,11 @@ class Rehearsed:
     """What a few real steps took, beside what the ledger had predicted for this machine."""
 
     machine: Machine
+    """The machine as it was beside the steps."""
+    promised_seconds: float | None
+    """What was predicted before, from the rates that were known; None for another machine."""
     predicted_seconds: float
+    """What the rates beside the steps would have predicted."""
     seen_seconds: float
     predicted_bytes: int
     seen_bytes: int | None
@@ -67,7 +80,22 @@ class Ledger:
     @property
     def num_trainable(self) -> int:
         """The parameters that learn: all of them, or the head's on a frozen trunk."""
-        return self.parts[-1].count if self.step.is_frozen else self.num_parameters
+        return trainable_count(self.parts, is_frozen=self.step.is_frozen)
+
+    @property
+    def forward_per_token(self) -> float:
+        """The operations of the forward pass for each token."""
+        return sum(part.forward.value for part in self.work)
+
+    @property
+    def backward_per_token(self) -> float:
+        """The operations of the backward pass for each token."""
+        return sum(part.backward for part in self.work)
+
+    @property
+    def flops_per_step(self) -> float:
+        """The operations of a whole training step."""
+        return self.step.num_tokens * (self.forward_per_token + self.backward_per_token)
 
 
 @dataclass(frozen=True, kw_only=True)

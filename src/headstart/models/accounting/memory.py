@@ -9,7 +9,7 @@ Symbols: N layers, V pieces, d width, f feed-forward width, p answered share.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from headstart.models.accounting.parameters import model_parts
+from headstart.models.accounting.parameters import model_parts, trainable_count
 from headstart.models.accounting.quantity import Quantity, symbol
 from headstart.models.accounting.step import StepShape
 from headstart.models.config import EncoderDecoderConfig, FeedForwardKind, TrunkConfig
@@ -40,6 +40,7 @@ class Memory:
     @property
     def peak(self) -> int:
         """The most that is held at once: as backward begins, or in the optimiser's step."""
+        # Backward frees activations as it makes gradients: the two never stand whole together.
         return self.weights + self.optimiser + max(self.activations + self.logits, self.gradients)
 
 
@@ -47,7 +48,7 @@ def model_memory(config: ModelConfig, step: StepShape) -> Memory:
     """Returns the bytes that training the model takes."""
     parts = model_parts(config)
     num_parameters = sum(part.count for part in parts)
-    num_trainable = parts[-1].count if step.is_frozen else num_parameters
+    num_trainable = trainable_count(parts, is_frozen=step.is_frozen)
     kept = passing_numbers(config) if step.is_frozen else kept_numbers(config)
     return Memory(
         weights=BYTES_PER_NUMBER * num_parameters,
@@ -107,8 +108,7 @@ def layer_numbers(config: TrunkConfig) -> Quantity:
 
 def passing_numbers(config: ModelConfig) -> Quantity:
     """The most numbers that come and go at once for a token where nothing is kept: one branch's."""
-    trunk = config.trunk
-    stack = trunk.decoder if isinstance(trunk, EncoderDecoderConfig) else trunk
+    stack = config.trunk.writing_stack
     width, inner = symbol("d", stack.width), symbol("f", stack.layer.feed_forward_width)
     is_pre_norm = stack.layer.norm_place == "pre"
     # What the branch read, and the sum it will be added to; post-norm reads the sum itself.

@@ -87,6 +87,7 @@ def stack_work(config: TrunkConfig, step: StepShape, side: str) -> Iterator[Work
 def head_work(config: ModelConfig, step: StepShape) -> Iterator[Work]:
     """Yields the work of the head; what is done once a text is shared by its tokens."""
     width, head = symbol("d", config.trunk.width), config.head
+    # Done once a text, and spread over its tokens so that every row is for one token.
     once = Quantity(1 / step.length, "1/n", f"1/{step.length}")
     # Below a head on a frozen trunk nothing needs a gradient: only the weights' product is left.
     lowest = PRODUCT_BACKWARD / 2 if step.is_frozen else PRODUCT_BACKWARD

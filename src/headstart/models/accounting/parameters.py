@@ -3,8 +3,9 @@
 Symbols: V pieces, d width, f feed-forward width, L positions, s segments, C labels.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 
 from headstart.models.accounting.quantity import Quantity, as_quantity, symbol, total
 from headstart.models.config import AnyTrunkConfig, LayerConfig, TrunkConfig
@@ -15,8 +16,7 @@ from headstart.models.heads.config import (
     ModelConfig,
 )
 
-# How people write the names of modules.
-NAMES = {"cross_attention": "cross-attention", "feed_forward": "feed-forward"}
+NORM_MODULES = ("attention_norm", "cross_attention_norm", "feed_forward_norm")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +46,12 @@ def trunk_parts(config: AnyTrunkConfig, prefix: str) -> tuple[Part, ...]:
     """Returns the parts of a trunk; a shared embedding is counted once, with the encoder."""
     if isinstance(config, TrunkConfig):
         return tuple(stack_parts(config, prefix, ""))
-    decoder = stack_parts(config.decoder, f"{prefix}decoder.", "decoder ")
-    if config.shares_embedding:
-        decoder = (part for part in decoder if part.name != "decoder embedding")
     encoder = stack_parts(config.encoder, f"{prefix}encoder.", "encoder ")
-    return (*encoder, *decoder)
+    decoder = stack_parts(config.decoder, f"{prefix}decoder.", "decoder ")
+    if not config.shares_embedding:
+        return (*encoder, *decoder)
+    shared, *rest = encoder
+    return (replace(shared, name="embedding (shared)"), *rest, *islice(decoder, 1, None))
 
 
 def stack_parts(config: TrunkConfig, prefix: str, side: str) -> Iterator[Part]:
@@ -61,6 +62,7 @@ def stack_parts(config: TrunkConfig, prefix: str, side: str) -> Iterator[Part]:
         each=vocabulary * width,
         prefixes=(f"{prefix}embedding.tokens.",),
     )
+    # Tables of angles are no parameters; claimed, so that the census finds one that became so.
     is_learned = config.positions == "learned"
     yield Part(
         name=f"{side}positions ({config.positions})",
@@ -88,37 +90,32 @@ def layer_parts(config: TrunkConfig, prefix: str, side: str) -> Iterator[Part]:
     """Yields the layers; the first stands apart where the embedding's norm serves as its own."""
     layers = range(config.num_layers)
     if not (config.has_embedding_norm and config.layer.norm_place == "pre"):
-        yield layer_part(config, f"{side}layers", prefix, layers)
+        yield layer_part(config, f"{side}layers", prefix, layers, num_branches(config))
         return
-    yield layer_part(config, f"{side}first layer", prefix, layers[:1])
+    num_norms = num_branches(config) - 1
+    yield layer_part(config, f"{side}first layer", prefix, layers[:1], num_norms)
     if len(layers) > 1:
-        yield layer_part(config, f"{side}other layers", prefix, layers[1:])
+        yield layer_part(config, f"{side}other layers", prefix, layers[1:], num_branches(config))
 
 
-def layer_part(config: TrunkConfig, name: str, prefix: str, layers: range) -> Part:
+def layer_part(config: TrunkConfig, name: str, prefix: str, layers: range, num_norms: int) -> Part:
     """Returns so many equal layers as one part."""
     layer = config.layer
-    num_attentions = 2 if config.attends_to_source else 1
-    is_normalised = name.endswith("first layer")
-    num_norms = num_attentions + (0 if is_normalised else 1)
-    inside = {
-        ("attention",): attention_parameters(layer),
-        ("cross_attention",): attention_parameters(layer)
-        if num_attentions == 2
-        else as_quantity(0),
-        ("feed_forward",): feed_forward_parameters(layer),
-        ("attention_norm", "cross_attention_norm", "feed_forward_norm"): num_norms
-        * norm_parameters(layer),
-    }
+    inside: list[tuple[str, tuple[str, ...], Quantity]] = [
+        ("attention", ("attention",), attention_parameters(layer))
+    ]
+    if config.attends_to_source:
+        inside.append(("cross-attention", ("cross_attention",), attention_parameters(layer)))
+    inside.append(("feed-forward", ("feed_forward",), feed_forward_parameters(layer)))
+    inside.append(("norms", NORM_MODULES, num_norms * norm_parameters(layer)))
     rows = tuple(
         Part(
-            name=NAMES.get(modules[0], modules[0]) if len(modules) == 1 else "norms",
+            name=row,
             each=each,
             copies=len(layers),
             prefixes=tuple(f"{prefix}layers.{i}.{module}." for i in layers for module in modules),
         )
-        for modules, each in inside.items()
-        if each.value
+        for row, modules, each in inside
     )
     return Part(
         name=name,
@@ -129,6 +126,11 @@ def layer_part(config: TrunkConfig, name: str, prefix: str, layers: range) -> Pa
     )
 
 
+def num_branches(config: TrunkConfig) -> int:
+    """The branches of a layer, each of which has a norm: attentions and the feed-forward."""
+    return 3 if config.attends_to_source else 2
+
+
 def head_part(config: HeadConfig, trunk: AnyTrunkConfig) -> Part:
     """Returns the head as a part."""
     width = symbol("d", trunk.width)
@@ -137,7 +139,8 @@ def head_part(config: HeadConfig, trunk: AnyTrunkConfig) -> Part:
         return Part(name="label head", each=width * labels + labels, prefixes=("head.",))
     if isinstance(config, LanguageHeadConfig):
         each = language_parameters(config, trunk)
-        return Part(name="language head", each=each, prefixes=("head.",))
+        name = "language head (tied to the embedding)" if config.is_tied else "language head"
+        return Part(name=name, each=each, prefixes=("head.",))
     language = Part(
         name="language",
         each=language_parameters(config.language, trunk),
@@ -187,6 +190,11 @@ def norm_parameters(layer: LayerConfig) -> Quantity:
 def linear_parameters(width_in: Quantity, width_out: Quantity) -> Quantity:
     """A matrix and a bias."""
     return width_in * width_out + width_out
+
+
+def trainable_count(parts: Sequence[Part], *, is_frozen: bool) -> int:
+    """The parameters that learn: all of them, or on a frozen trunk those of the head, the last."""
+    return parts[-1].count if is_frozen else sum(part.count for part in parts)
 
 
 def count_parameters(config: ModelConfig) -> int:

@@ -1,6 +1,6 @@
 """A size usually quoted for a model beside the exact one, and where the difference lies."""
 
-from collections.abc import Mapping
+import math
 from dataclasses import dataclass, replace
 
 from headstart.models.accounting.parameters import count_parameters, norm_parameters
@@ -16,29 +16,49 @@ class Quoted:
     source: str
     exact: int
     readings: dict[str, int]
-    vocabulary_that_matches: int
-    """The vocabulary with which this shape has the quoted count."""
+    smallest_vocabulary: int
+    """With fewer pieces this shape has less than what rounds to the quoted count."""
+    largest_vocabulary: int
+    """With more pieces it has more."""
 
 
-# Attention is all you need, table 3, gives 65 × 10⁶ for the base model.
-QUOTED_COUNTS: Mapping[str, tuple[int, str]] = {
-    "base": (65_000_000, "Attention is all you need, table 3"),
-}
+# Attention is all you need, table 3, gives 65 × 10⁶ for the base model, rounded to millions.
+QUOTED_COUNT, NUM_ROUNDING, SOURCE = 65_000_000, 500_000, "Attention is all you need, table 3"
+QUOTED_VOCABULARY, QUOTED_SHAPE = 37_000, (6, 6, 512, 8, 2_048)
 
 
-def quoted(name: str, config: ModelConfig) -> Quoted | None:
-    """Returns the comparison for a recipe whose size is quoted somewhere, or None."""
-    if name not in QUOTED_COUNTS or not isinstance(config.trunk, EncoderDecoderConfig):
+def quoted(config: ModelConfig) -> Quoted | None:
+    """Returns the comparison for the shape whose size is quoted, or None for any other."""
+    trunk = config.trunk
+    if not isinstance(trunk, EncoderDecoderConfig) or shape(trunk) != QUOTED_SHAPE:
         return None
-    count, source = QUOTED_COUNTS[name]
+    if trunk.vocabulary_size != QUOTED_VOCABULARY:
+        return None
     exact = count_parameters(config)
-    num_missing_rows = round((count - exact) / config.trunk.width)
+    # Shared and tied, one more piece costs exactly one row of the width.
+    lowest, highest = (
+        trunk.vocabulary_size + (QUOTED_COUNT + rounding - exact) / trunk.width
+        for rounding in (-NUM_ROUNDING, NUM_ROUNDING)
+    )
     return Quoted(
-        count=count,
-        source=source,
+        count=QUOTED_COUNT,
+        source=SOURCE,
         exact=exact,
-        readings=other_readings(config, config.trunk),
-        vocabulary_that_matches=config.trunk.vocabulary_size + num_missing_rows,
+        readings=other_readings(config, trunk),
+        smallest_vocabulary=math.ceil(lowest),
+        largest_vocabulary=math.floor(highest),
+    )
+
+
+def shape(trunk: EncoderDecoderConfig) -> tuple[int, int, int, int, int]:
+    """Returns the sizes by which the paper describes a model."""
+    layer = trunk.encoder.layer
+    return (
+        trunk.encoder.num_layers,
+        trunk.decoder.num_layers,
+        layer.width,
+        layer.num_heads,
+        layer.feed_forward_width,
     )
 
 

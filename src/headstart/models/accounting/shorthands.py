@@ -33,7 +33,7 @@ class Shorthand:
 def shorthands(config: AnyTrunkConfig) -> tuple[Shorthand, ...]:
     """Returns the shorthand counts for a stack; of an encoder-decoder, for its encoder."""
     is_pair = isinstance(config, EncoderDecoderConfig)
-    stack = config.encoder if isinstance(config, EncoderDecoderConfig) else config
+    stack = config.reading_stack
     layer, num_layers = stack.layer, stack.num_layers
     width, layers = symbol("d", layer.width), symbol("N", num_layers)
     side = "encoder " if is_pair else ""

@@ -17,6 +17,7 @@ class LanguageHead(nn.Module):
     def __init__(self, config: LanguageHeadConfig, embedding: nn.Embedding) -> None:
         super().__init__()
         self.config = config
+        # Untied, a copy for its shape, type and device; `initialise` draws it anew.
         # Tied, it is the embedding's own parameter, so that a gradient step moves both as one.
         self.weight = embedding.weight if config.is_tied else nn.Parameter(embedding.weight.clone())
         self.bias = (

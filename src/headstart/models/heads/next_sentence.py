@@ -21,6 +21,7 @@ class NextSentenceHead(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         self.inner = nn.Linear(width, width)
+        # A label head for its pooling and its small first weights.
         self.judge = LabelHead(FIRST_VECTOR, width)
 
     def forward(self, hidden_BTD: Tensor, text: Text) -> Tensor:

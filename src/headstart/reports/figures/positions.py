@@ -1,17 +1,19 @@
-"""The positional encoding as a picture, and how alike two positions are by their distance."""
+"""The positional encoding as a picture, and how alike two positions are by their distance.
+
+Legend: L positions, D columns.
+"""
 
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from headstart.models.accounting.ledger import Anatomy
-from headstart.models.config import EncoderDecoderConfig, TrunkConfig
 from headstart.models.positions import angles, sinusoids
 from headstart.reports.figures.style import BLUE, GREY, new_axes
 
 
 def draw_encoding(anatomy: Anatomy) -> Figure | None:
     """Draws the encoding of each position; learned ones show nothing before they are trained."""
-    trunk, length = stack(anatomy), anatomy.ledger.step.length
+    trunk, length = anatomy.ledger.model.trunk.reading_stack, anatomy.ledger.step.length
     if trunk.positions == "learned":
         return None
     is_rotary = trunk.positions == "rotary"
@@ -30,7 +32,7 @@ def draw_encoding(anatomy: Anatomy) -> Figure | None:
 
 def draw_similarity(anatomy: Anatomy) -> Figure | None:
     """Draws the likeness of two positions against the distance between them."""
-    trunk, length = stack(anatomy), anatomy.ledger.step.length
+    trunk, length = anatomy.ledger.model.trunk.reading_stack, anatomy.ledger.step.length
     if trunk.positions == "learned":
         return None
     width = trunk.layer.head_width if trunk.positions == "rotary" else trunk.width
@@ -46,9 +48,3 @@ def draw_similarity(anatomy: Anatomy) -> Figure | None:
 def similarity_by_distance(length: int, width: int) -> Tensor:
     """The cosine of two encodings: the mean cosine of their angles' differences, at any place."""
     return angles(length, width).cos().mean(dim=1)
-
-
-def stack(anatomy: Anatomy) -> TrunkConfig:
-    """Returns the stack whose positions are drawn; of an encoder-decoder, the encoder."""
-    trunk = anatomy.ledger.model.trunk
-    return trunk.encoder if isinstance(trunk, EncoderDecoderConfig) else trunk

@@ -5,7 +5,6 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from headstart.models.accounting.ledger import Anatomy
-from headstart.models.config import EncoderDecoderConfig
 from headstart.models.inputs import Text
 from headstart.models.masks import causal, within
 from headstart.reports.figures.style import BLUE, new_axes
@@ -16,8 +15,7 @@ PADDING: tuple[str, ...] = ("<pad>", "<pad>")
 
 def draw(anatomy: Anatomy) -> Figure:
     """Draws the mask of the trunk's direction; a bidirectional one is shown with padding."""
-    trunk = anatomy.ledger.model.trunk
-    direction = (trunk.decoder if isinstance(trunk, EncoderDecoderConfig) else trunk).direction
+    direction = anatomy.ledger.model.trunk.writing_stack.direction
     if direction == "causal":
         pieces, may_attend_TT = PIECES, causal(len(PIECES))
         title = "The square mask: a position sees itself and what came before"

@@ -111,7 +111,7 @@ def test_a_gtx_1050_ti_trains_the_base_model_in_parts_within_a_week():
     seen = project(recipe.model, step, machine, 2_500_000_000)
     assert seen.seconds == pytest.approx(100_000 * step_flops(recipe.model, step) / 2.1e12)
     assert 5 < seen.seconds / SECONDS_PER_DAY < 7
-    assert seen.fits
+    assert seen.fit == "in parts"
     assert 0 < seen.most_sequences < recipe.sequences_per_step
 
 
@@ -127,4 +127,4 @@ def test_a_described_machine_is_known_by_its_rate_and_its_memory_alone():
 def test_a_machine_of_unknown_memory_is_not_said_to_fit_anything():
     seen = project(lab().model, STEP, described_machine(2.1, None), None)
     assert seen.most_sequences is None
-    assert seen.fits is None
+    assert seen.fit is None
