@@ -39,4 +39,4 @@ def padding_share(lengths: Sequence[int], batches: Sequence[Sequence[int]]) -> f
     """Returns the share of padding among all positions of batches."""
     rows = [[lengths[index] for index in batch] for batch in batches]
     num_positions = sum(max(row) * len(row) for row in rows)
-    return 1 - sum(map(sum, rows)) / max(1, num_positions)
+    return 1 - sum(map(sum, rows)) / num_positions if num_positions else 0.0

@@ -41,8 +41,9 @@ class PackedBatches:
 
     @property
     def num_rows(self) -> int:
-        """The rows of an epoch; the first begins anywhere within one length."""
-        return (self.store.num_tokens - self.length) // self.length
+        """The rows of an epoch: one less than there could be, so that the first may begin later."""
+        most = self.store.num_tokens // self.length
+        return most - 1 if most > self.sequences else most
 
     @property
     def steps_per_epoch(self) -> int:
@@ -55,7 +56,8 @@ class PackedBatches:
         places = np.arange(place * self.sequences, (place + 1) * self.sequences)
         rows = permuted(places, self.num_rows, self.seed, "rows", epoch)
         # Another beginning each epoch: what stood at the end of a row stands elsewhere next time.
-        shift = derive_seed(self.seed, "shift", epoch) % self.length
+        num_spare = self.store.num_tokens - self.num_rows * self.length
+        shift = derive_seed(self.seed, "shift", epoch) % min(num_spare + 1, self.length)
         starts = rows * self.length + shift
         tokens = np.stack(
             [self.store.tokens(start, start + self.length) for start in starts.tolist()]

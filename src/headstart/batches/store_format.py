@@ -1,5 +1,7 @@
 """What a token store is: shards of ids with their indices, and a manifest that vouches for them."""
 
+import hashlib
+import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -56,7 +58,9 @@ def shard_path(folder: Path, number: int, kind: str) -> Path:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Writes the manifest durably; what it does not name does not exist."""
-    write_json(folder / MANIFEST_FILE, {"version": VERSION} | asdict(manifest))
+    store = asdict(manifest)
+    value = {"version": VERSION, "sha256": digest(store), "store": store}
+    write_json(folder / MANIFEST_FILE, value)
 
 
 def read_manifest(folder: Path) -> Manifest | None:
@@ -67,14 +71,21 @@ def read_manifest(folder: Path) -> Manifest | None:
     value = read_json(path)
     try:
         assert isinstance(value, dict)
-        assert value.pop("version") == VERSION
-        shards = tuple(Shard(**shard) for shard in value.pop("shards"))
-        return Manifest(**value, shards=shards)
-    except (AssertionError, KeyError, TypeError) as error:
+        assert set(value) == {"version", "sha256", "store"}
+        store = value["store"]
+        assert (value["version"], value["sha256"]) == (VERSION, digest(store))
+        shards = tuple(Shard(**shard) for shard in store.pop("shards"))
+        return Manifest(**store, shards=shards)
+    except (AssertionError, AttributeError, KeyError, TypeError) as error:
         raise DamagedFileError(
             f"{path} does not describe a token store of this version. Remove {folder} and make it "
             "again."
         ) from error
+
+
+def digest(value: object) -> str:
+    """Returns the SHA-256 of a JSON value, whatever its layout."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -87,7 +87,7 @@ def resumed(folder: Path, wanted: Manifest) -> Manifest:
         return wanted
     for what, old, new in (
         ("the tokenizer", found.tokenizer[:12], wanted.tokenizer[:12]),
-        ("the text", found.sources, wanted.sources),
+        ("the text", list(found.sources.items()), list(wanted.sources.items())),
         ("the way of reading", found.reading, wanted.reading),
     ):
         if old != new:

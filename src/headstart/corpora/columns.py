@@ -30,6 +30,5 @@ def find_column(
 
 def missing(columns: Collection[str], path: Path, what: str, role: str) -> DataError:
     """Returns the error for a column that is not there."""
-    return DataError(
-        f"{path} has {what}. It has: {', '.join(columns)}. Name one with --{role}-column."
-    )
+    has = f"It has: {', '.join(columns)}" if columns else "Its first row has none at all"
+    return DataError(f"{path} has {what}. {has}. Name one with --{role}-column.")

@@ -49,12 +49,12 @@ class Reading:
 def read_documents(paths: Sequence[Path], reading: Reading) -> Iterator[Document]:
     """Yields the documents of files, one after another; blank ones are none."""
     for path in paths:
-        num_documents = 0
+        num_documents, num_skipped = 0, reading.complaints.counts.total()
         for document in documents_of(path, reading):
             if document.text.strip():
                 num_documents += 1
                 yield document
-        if num_documents == 0 and not reading.complaints.counts:
+        if num_documents == 0 and reading.complaints.counts.total() == num_skipped:
             raise DataError(f"{path} is empty. Name a file that holds text.")
 
 

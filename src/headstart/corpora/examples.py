@@ -1,15 +1,15 @@
 """Labelled text, in memory: few enough for that, since people wrote the labels."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from headstart.corpora.columns import LABEL_NAMES, TEXT_NAMES, find_column
 from headstart.corpora.cut_text import is_cut, joined_pieces
 from headstart.corpora.documents import Reading
-from headstart.corpora.lines import read_lines
-from headstart.corpora.places import Place
-from headstart.corpora.rows import cell_text, is_table, read_rows
+from headstart.corpora.pairs import aligned_lines
+from headstart.corpora.places import Complaints, Place
+from headstart.corpora.rows import Row, cell_text, is_table, read_rows
 from headstart.errors import DataError
 
 LABEL_SUFFIXES = (".label", ".labels")
@@ -77,43 +77,47 @@ def existing(name: str) -> Path:
 
 def table_examples(path: Path, reading: Reading, columns: ExampleColumns) -> Iterator[Example]:
     """Yields the examples of a table."""
-    found: tuple[str, str] | None = None
+    wanted: list[str] | None = None
     for row in read_rows(path, reading.meter, reading.complaints):
         names = row.cells.keys()
-        if found is None:
-            if columns.group is not None:
-                find_column(names, columns.group, (), path, "group")
-            found = (
+        if wanted is None:
+            wanted = [
                 find_column(names, columns.text, TEXT_NAMES, path, "text"),
                 find_column(names, columns.label, LABEL_NAMES, path, "label"),
-            )
-        text, label = (cell_text(row, column, reading.complaints) for column in found)
-        group = cell_text(row, columns.group, reading.complaints) if columns.group else None
-        if text is None or label is None:
+            ]
+            if columns.group is not None:
+                wanted.append(find_column(names, columns.group, (), path, "group"))
+        cells = cells_or_complaint(row, wanted, reading.complaints)
+        if cells is None:
             continue
+        text, label, *group = cells
         if not label.strip():
             reading.complaints.complain(row.place, "the label is missing", "Give it one")
             continue
-        yield Example(text, label.strip(), row.place, group)
+        yield Example(text, label.strip(), row.place, *group)
+
+
+def cells_or_complaint(
+    row: Row, columns: Sequence[str], complaints: Complaints
+) -> list[str] | None:
+    """Returns the cells of columns, or nothing after a complaint about the first bad one."""
+    cells: list[str] = []
+    for column in columns:
+        cell = cell_text(row, column, complaints)
+        if cell is None:
+            return None
+        cells.append(cell)
+    return cells
 
 
 def paired_examples(text_path: Path, label_path: Path, reading: Reading) -> Iterator[Example]:
     """Yields the examples of two files, a text and a label a line."""
-    labels = dict(read_lines(label_path, reading.meter, reading.complaints))
-    num_texts = 0
-    for number, line in read_lines(text_path, reading.meter, reading.complaints):
-        num_texts = number
-        label = labels.get(number, "").strip()
-        place = Place(text_path, number)
-        if number not in labels:
-            break
-        if not label:
+    for number, (line, label) in aligned_lines(text_path, label_path, reading):
+        if line is None or label is None:
+            continue  # already complained of
+        if not label.strip():
+            place = Place(label_path, number)
             reading.complaints.complain(place, "the label is missing", "Give it one")
             continue
-        yield Example(joined_pieces(line) if is_cut(text_path) else line, label, place)
-    num_labels = max(labels, default=0)
-    if num_texts != num_labels:
-        raise DataError(
-            f"{text_path} and {label_path} do not match: the texts end at or after line "
-            f"{num_texts:,} and the labels at line {num_labels:,}. Each text needs its label."
-        )
+        text = joined_pieces(line) if is_cut(text_path) else line
+        yield Example(text, label.strip(), Place(text_path, number))

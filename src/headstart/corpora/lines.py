@@ -16,21 +16,30 @@ UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 def read_lines(path: Path, meter: Meter, complaints: Complaints) -> Iterator[tuple[int, str]]:
     """Yields the good lines of a file with their numbers, without their ends."""
+    for number, line in read_all_lines(path, meter, complaints):
+        if line is not None:
+            yield number, line.rstrip("\r\n")
+
+
+def read_all_lines(
+    path: Path, meter: Meter, complaints: Complaints
+) -> Iterator[tuple[int, str | None]]:
+    """Yields every line of a file with its number and its end; a bad one as None."""
     with open_bytes(path, meter) as stream:
         for number, raw in enumerate(raw_lines(stream), start=1):
-            if number == 1:
-                raw = without_mark(raw, path)
-            text = decoded(raw, Place(path, number), complaints)
-            if text is not None:
-                yield number, text
+            line = without_mark(raw, path) if number == 1 else raw
+            if line:  # a mark alone is no line
+                yield number, decoded(line, Place(path, number), complaints)
 
 
 def raw_lines(stream: IO[bytes]) -> Iterator[bytes]:
     """Yields lines of bytes; of one that is too long, its beginning, so that it can be named."""
-    while raw := stream.readline(NUM_LONGEST_BYTES + 1):
+    # Two more than the longest, for the line's end.
+    most = NUM_LONGEST_BYTES + 2
+    while raw := stream.readline(most):
         yield raw
-        while len(raw) > NUM_LONGEST_BYTES and not raw.endswith(b"\n"):
-            raw = stream.readline(NUM_LONGEST_BYTES + 1)
+        while len(raw) == most and not raw.endswith(b"\n"):
+            raw = stream.readline(most)
 
 
 def without_mark(raw: bytes, path: Path) -> bytes:
@@ -41,8 +50,8 @@ def without_mark(raw: bytes, path: Path) -> bytes:
 
 
 def decoded(raw: bytes, place: Place, complaints: Complaints) -> str | None:
-    """Returns a line as text, or nothing after a complaint about it."""
-    if len(raw) > NUM_LONGEST_BYTES:
+    """Returns a line as text with its end, or nothing after a complaint about it."""
+    if len(raw.rstrip(b"\r\n")) > NUM_LONGEST_BYTES:
         limit = f"{NUM_LONGEST_BYTES >> 20} MB"
         complaints.complain(place, f"the line is longer than {limit}", "Cut it into several lines")
         return None
@@ -50,7 +59,7 @@ def decoded(raw: bytes, place: Place, complaints: Complaints) -> str | None:
         complaints.complain(place, "there is a NUL byte, which no text has", "Remove it")
         return None
     try:
-        return raw.rstrip(b"\r\n").decode()
+        return raw.decode()
     except UnicodeDecodeError as error:
         what = f"byte {error.start + 1} (0x{raw[error.start]:02x}) is not UTF-8"
         complaints.complain(place, what, "Convert the file, such as with iconv -f LATIN1 -t UTF-8")

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 from headstart.corpora.columns import SOURCE_NAMES, TARGET_NAMES, find_column
 from headstart.corpora.documents import Reading
-from headstart.corpora.lines import read_lines
+from headstart.corpora.lines import read_all_lines
 from headstart.corpora.places import Place
 from headstart.corpora.rows import cell_text, read_rows
 from headstart.errors import DataError
@@ -23,30 +24,40 @@ class Pair:
 
 def read_pairs(source: Path, target: Path, reading: Reading) -> Iterator[Pair]:
     """Yields the pairs of two files, line by line; a bad line takes its other side along."""
-    sources = read_lines(source, reading.meter, reading.complaints)
-    targets = read_lines(target, reading.meter, reading.complaints)
-    left, right = next(sources, None), next(targets, None)
-    while left is not None and right is not None:
-        # Lines that could not be read are missing; the one behind waits for its own number.
-        if left[0] == right[0]:
-            yield from whole_pair(left[1], right[1], Place(source, left[0]), reading)
-            left, right = next(sources, None), next(targets, None)
-        elif left[0] < right[0]:
-            left = next(sources, None)
-        else:
-            right = next(targets, None)
-    if left is not None or right is not None:
-        longer, shorter = (source, target) if left is not None else (target, source)
-        raise DataError(
-            f"{longer} has more lines than {shorter}, from line {(left or right or (0,))[0]:,} on. "
-            "Each source needs its target."
-        )
+    num_lines = 0
+    for number, (left, right) in aligned_lines(source, target, reading):
+        num_lines += 1
+        if left is None or right is None:
+            continue  # already complained of
+        places = (Place(source, number), Place(target, number))
+        yield from whole_pair(left, right, places, reading)
+    if num_lines == 0:
+        raise DataError(f"{source} and {target} hold no pairs. Name files that hold some.")
+
+
+def aligned_lines(
+    first: Path, second: Path, reading: Reading
+) -> Iterator[tuple[int, tuple[str | None, str | None]]]:
+    """Yields the lines of two files that must have as many; one that could not be read is None."""
+    sides = (read_all_lines(path, reading.meter, reading.complaints) for path in (first, second))
+    for left, right in zip_longest(*sides):
+        if left is None or right is None:
+            longer, shorter = (first, second) if right is None else (second, first)
+            number = (left or right)[0]
+            raise DataError(
+                f"{longer} has more lines than {shorter}, from line {number:,} on. "
+                "Each line needs its other side."
+            )
+        texts = tuple(None if side[1] is None else side[1].rstrip("\r\n") for side in (left, right))
+        yield left[0], (texts[0], texts[1])
 
 
 def read_pair_table(path: Path, reading: Reading) -> Iterator[Pair]:
     """Yields the pairs of a table with a column for each side."""
     columns: tuple[str, str] | None = None
+    num_rows = 0
     for row in read_rows(path, reading.meter, reading.complaints):
+        num_rows += 1
         if columns is None:
             names = row.cells.keys()
             columns = (
@@ -55,14 +66,18 @@ def read_pair_table(path: Path, reading: Reading) -> Iterator[Pair]:
             )
         source, target = (cell_text(row, column, reading.complaints) for column in columns)
         if source is not None and target is not None:
-            yield from whole_pair(source, target, row.place, reading)
+            yield from whole_pair(source, target, (row.place, row.place), reading)
+    if num_rows == 0:
+        raise DataError(f"{path} holds no pairs. Name a table that holds some.")
 
 
-def whole_pair(source: str, target: str, place: Place, reading: Reading) -> Iterator[Pair]:
+def whole_pair(
+    source: str, target: str, places: tuple[Place, Place], reading: Reading
+) -> Iterator[Pair]:
     """Yields a pair of which neither side is empty."""
-    for side, text in (("source", source), ("target", target)):
+    for side, text, place in zip(("source", "target"), (source, target), places, strict=True):
         if not text.strip():
             remedy = "Fill it in or remove the pair"
             reading.complaints.complain(place, f"the {side} is empty", remedy)
             return
-    yield Pair(source, target, place)
+    yield Pair(source, target, places[0])

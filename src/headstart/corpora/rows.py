@@ -2,12 +2,14 @@
 
 import csv
 import json
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from headstart.corpora.compression import Meter, without_compression
-from headstart.corpora.lines import NUM_LONGEST_BYTES, is_whole, read_lines
+from headstart.corpora.compression import Meter, open_bytes, without_compression
+from headstart.corpora.lines import NUM_LONGEST_BYTES, is_whole, read_all_lines, read_lines
 from headstart.corpora.places import Complaints, Place
 from headstart.errors import DataError
 
@@ -39,43 +41,65 @@ def read_separated(
 ) -> Iterator[Row]:
     """Yields the rows of a table with a header; a row of another width is complained about."""
     csv.field_size_limit(NUM_LONGEST_BYTES)
-    lines = NumberedLines(read_lines(path, meter, complaints))
-    reader = csv.reader(lines, dialect)
+    lines = NumberedLines(read_all_lines(path, meter, complaints))
     header: list[str] | None = None
-    while True:
-        first_line = lines.number + 1
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            complaints.complain(Place(path, first_line), f"the row cannot be read ({error})", MEND)
-            continue
-        if cells is None:
-            break
+    for place, cells in raw_rows(lines, path, dialect, complaints):
         if header is None:
+            if cells is None:
+                raise DataError(f"{place}: the names of the columns cannot be read. {MEND} first.")
             header = checked_header(cells, path)
+        elif cells is None:
+            continue
         elif len(cells) != len(header):
-            if cells:  # a blank line is no row
-                what = f"the row has {len(cells)} cells where the header has {len(header)}"
-                complaints.complain(Place(path, first_line), what, MEND)
+            what = f"the row has {len(cells)} cells where the header has {len(header)}"
+            complaints.complain(place, what, MEND)
         else:
-            yield Row(Place(path, first_line), dict(zip(header, cells, strict=True)))
+            yield Row(place, dict(zip(header, cells, strict=True)))
     if header is None:
         raise DataError(f"{path} is empty. A table begins with a line that names its columns.")
 
 
-class NumberedLines:
-    """Lines with their ends, as the csv module wants them, and the number of the last one given."""
+def raw_rows(
+    lines: "NumberedLines", path: Path, dialect: type[csv.Dialect], complaints: Complaints
+) -> Iterator[tuple[Place, list[str] | None]]:
+    """Yields the cells of each row with its place; None for one that cannot be read."""
+    reader = csv.reader(lines, dialect)
+    while True:
+        place = Place(path, lines.number + 1)
+        lines.has_gap = False
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            last = f" up to line {lines.number:,}" if lines.number > place.line else ""
+            complaints.complain(place, f"the row{last} cannot be read ({error})", MEND)
+            yield place, None
+            continue
+        if cells is None:
+            return
+        if lines.has_gap:
+            yield place, None
+        elif cells:  # a blank line is no row
+            yield place, cells
 
-    def __init__(self, lines: Iterator[tuple[int, str]]) -> None:
+
+class NumberedLines:
+    """Lines as the csv module wants them, the number of the last one given, and gaps noted."""
+
+    def __init__(self, lines: Iterator[tuple[int, str | None]]) -> None:
         self._lines = lines
         self.number = 0
+        self.has_gap = False
+        """Whether a line of the present row could not be read."""
 
     def __iter__(self) -> "NumberedLines":
         return self
 
     def __next__(self) -> str:
         self.number, line = next(self._lines)
-        return f"{line}\n"
+        if line is None:
+            self.has_gap = True
+            return "\n"
+        return line
 
 
 def checked_header(cells: list[str], path: Path) -> list[str]:
@@ -115,13 +139,15 @@ def read_parquet(path: Path, meter: Meter, complaints: Complaints) -> Iterator[R
         ) from error
     number = 0
     try:
-        with parquet.ParquetFile(path) as table:
+        # Parquet is read from its end, so that a compressed one must be whole first.
+        with open_bytes(path, meter) as stream, tempfile.TemporaryFile() as whole:
+            shutil.copyfileobj(stream, whole)
+            table = parquet.ParquetFile(whole)
             for batch in table.iter_batches(batch_size=NUM_ROWS_PER_BATCH):
                 for cells in batch.to_pylist():
                     number += 1
                     yield Row(Place(path, number), cells)
-        meter.num_bytes += path.stat().st_size
-    except (OSError, ArrowException) as error:
+    except (OSError, ValueError, MemoryError, ArrowException) as error:
         raise DataError(f"Cannot read {path} as Parquet: {first_line(error)}.") from error
 
 

@@ -23,7 +23,7 @@ def find_files(names: Sequence[str]) -> list[Path]:
 def files_of(name: str) -> list[Path]:
     """Returns the files that one name stands for."""
     path = Path(name)
-    if path.is_dir():
+    if name and is_folder(path):
         found = sorted(
             inside for inside in path.rglob("*") if inside.is_file() and is_known(inside)
         )
@@ -31,12 +31,43 @@ def files_of(name: str) -> list[Path]:
             known = ", ".join(KNOWN_SUFFIXES)
             raise DataError(f"The folder {path} holds no text. Files that are read: {known}.")
         return found
-    if path.is_file():
+    if is_file(path):
         return [path]
-    matches = sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor)))) if name else []
-    if not matches:
-        raise DataError(f"There is no file {name}. Check the name; patterns need quotation marks.")
-    return [inside for match in matches for inside in files_of(str(match))]
+    found = matches(path)
+    if not found:
+        raise DataError(f"There is no file {name!r}. Check the name; a pattern needs quotes.")
+    return found
+
+
+def matches(pattern: Path) -> list[Path]:
+    """Returns the files that can be read as text which a pattern stands for, folders opened."""
+    try:
+        found = sorted(Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor))))
+    except (
+        OSError,
+        ValueError,
+        NotImplementedError,
+        IndexError,
+    ):  # what pathlib says of an odd pattern
+        return []
+    inside = [path for folder in found if is_folder(folder) for path in sorted(folder.rglob("*"))]
+    return [path for path in (*found, *inside) if is_file(path) and is_known(path)]
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder has this name; a name that none can have is nobody's."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Whether a file has this name; a name that none can have is nobody's."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def is_known(path: Path) -> bool:

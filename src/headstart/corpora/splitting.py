@@ -8,6 +8,8 @@ from headstart.corpora.leaks.normalisation import normalised
 from headstart.errors import DataError
 from headstart.randomness import derive_seed
 
+# Beside labels of few examples, which alone would all go one way, the whole must weigh something.
+WEIGHT_OF_ALL = 5.0
 USUAL_SHARES: Mapping[str, float] = {"train": 0.8, "valid": 0.1, "test": 0.1}
 
 
@@ -23,20 +25,24 @@ def split(
             f"{len(examples):,} examples have {len(units):,} parts that may be separated, too few "
             f"for {len(shares)} splits. Give more examples, or splits of your own."
         )
-    num_wanted = Counter(example.label for example in examples)
-    # What each split still lacks of each label.
-    lacking = {
-        name: {label: share * count for label, count in num_wanted.items()}
-        for name, share in shares.items()
-    }
+    num_of = Counter(example.label for example in examples)
+    # What each split still lacks of each label, and in all.
+    lacking = {name: {label: shares[name] * num_of[label] for label in num_of} for name in shares}
+    lacking_in_all = {name: share * len(examples) for name, share in shares.items()}
     side_of: dict[int, str] = {}
     for unit in in_dealing_order(units, seed):
-        labels = Counter(examples[index].label for index in unit)
-        label = labels.most_common(1)[0][0]
-        name = max(shares, key=lambda side: (lacking[side][label] / shares[side], shares[side]))
+        label = Counter(examples[index].label for index in unit).most_common(1)[0][0]
+
+        def need(name: str, label: str = label) -> float:
+            """How many of the label a split lacks, and how much in all beside its share."""
+            in_all = lacking_in_all[name] / (shares[name] * len(examples))
+            return lacking[name][label] + WEIGHT_OF_ALL * in_all
+
+        name = max(shares, key=need)
         for index in unit:
             side_of[index] = name
             lacking[name][examples[index].label] -= 1
+            lacking_in_all[name] -= 1
     return {
         name: [example for index, example in enumerate(examples) if side_of[index] == name]
         for name in shares
@@ -61,7 +67,8 @@ def inseparable(examples: Sequence[Example]) -> list[list[int]]:
 
     first_with: dict[tuple[str, str], int] = {}
     for index, example in enumerate(examples):
-        ties = [("text", normalised(example.text))]
+        # A text of marks and symbols alone has no words to be compared by.
+        ties = [("text", normalised(example.text) or example.text)]
         if example.group is not None:
             ties.append(("group", example.group))
         for tie in ties:

@@ -40,6 +40,7 @@ def bring_tokenizer(
 ) -> tuple[Tokenizer, Survival]:
     """Imports a tokenizer, keeps it, and tries it on the first documents, where there are any."""
     tokenizer = import_tokenizer(model, dictionary)
-    save_tokenizer(tokenizer, folder)
     texts = [document.plain for document in islice(documents, NUM_TEXTS_TRIED)]
-    return tokenizer, survival(tokenizer, texts)
+    seen = survival(tokenizer, texts)
+    save_tokenizer(tokenizer, folder)
+    return tokenizer, seen

@@ -29,6 +29,7 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     description = read_json(folder / DESCRIPTION_FILE)
     try:
         assert isinstance(description, dict)
+        assert isinstance(description["fingerprint"], str)
         digest, fingerprint = description["model_sha256"], description["fingerprint"]
         vocabulary = tuple(map(str, description["vocabulary"]))
         replacements = dict(description["replacements"])

@@ -16,12 +16,13 @@ def import_tokenizer(model_path: Path, dictionary_path: Path) -> Tokenizer:
     """Returns the tokenizer whose ids are the lines of a dictionary, behind the basic pieces."""
     try:
         model = model_path.read_bytes()
-        processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        if not model:
+            raise TokenizerError(f"{model_path} is no SentencePiece model: it is empty.")
+        sentencepiece.SentencePieceProcessor(model_proto=model)
     except OSError as error:
         raise TokenizerError(f"Cannot read {model_path}: {error.strerror}.") from error
     except RuntimeError as error:
         raise TokenizerError(f"{model_path} is no SentencePiece model.") from error
-    del processor
     pieces = dictionary_pieces(dictionary_path)
     known = set(pieces)
     replacements = {old: new for old, new in USUAL_REPLACEMENTS.items() if old not in known}
@@ -31,9 +32,11 @@ def import_tokenizer(model_path: Path, dictionary_path: Path) -> Tokenizer:
 def dictionary_pieces(path: Path) -> list[str]:
     """Reads a dictionary: a piece and its count on each line, each piece once."""
     try:
-        lines = path.read_bytes().decode().split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise TokenizerError(f"Cannot read the dictionary {path}: {error}.") from error
+        lines = path.read_bytes().decode("utf-8-sig").split("\n")
+    except OSError as error:
+        raise TokenizerError(f"Cannot read the dictionary {path}: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise TokenizerError(f"The dictionary {path} is not UTF-8.") from error
     pieces: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
         if not line and number == len(lines):

@@ -16,11 +16,9 @@ from headstart.tokenizers.pieces import (
     BASIC_PIECES,
     END,
     END_ID,
-    FIRST,
-    MASK,
     PADDING,
     PADDING_ID,
-    SEPARATOR,
+    SPECIAL_PIECES,
     START,
     START_ID,
     UNKNOWN,
@@ -30,7 +28,6 @@ from headstart.tokenizers.tokenizer import Tokenizer
 
 TokenizerKind = Literal["unigram", "bpe"]
 
-SPECIAL_PIECES = (MASK, FIRST, SEPARATOR)
 # SentencePiece holds its sample in memory; beyond this many lines a vocabulary hardly changes.
 NUM_MOST_LINES = 1_000_000
 # It leaves longer lines out without a word, so they are cut before it sees them.
@@ -39,6 +36,8 @@ NUM_BYTE_PIECES = 256
 # Sums depend on how many threads share them: always as many, and a seed gives one vocabulary.
 NUM_THREADS = 16
 FEWEST_PIECES = len(BASIC_PIECES) + len(SPECIAL_PIECES) + NUM_BYTE_PIECES + 1
+INNER_SIGN = "\u2585"
+TOO_FEW_PIECES = re.compile(r"required_chars\. \d+ vs (\d+)")
 TOO_MANY_PIECES = re.compile(r"<= (\d+)")
 
 
@@ -64,6 +63,9 @@ class TokenizerConfig:
 
 def learn_tokenizer(lines: Sequence[str], config: TokenizerConfig) -> Tokenizer:
     """Learns a vocabulary from lines of text; the same for the same lines and seed."""
+    # SentencePiece leaves out, without a word, lines that hold the sign it uses inside.
+    lines = [line.replace(INNER_SIGN, " ") for line in lines_of(lines)]
+    lines = [line for line in lines if line.strip()]
     if not lines:
         raise TokenizerError("There is no text to learn from. Name files that hold some.")
     model = io.BytesIO()
@@ -100,12 +102,18 @@ def learn_tokenizer(lines: Sequence[str], config: TokenizerConfig) -> Tokenizer:
 
 def learning_error(error: RuntimeError, config: TokenizerConfig) -> TokenizerError:
     """Returns what SentencePiece said as a sentence that says what to do."""
+    if match := TOO_FEW_PIECES.search(str(error)):
+        return TokenizerError(
+            f"The text has too many different letters for {config.size:,} pieces. Choose a size "
+            f"of at least {int(match[1]):,}."
+        )
     if match := TOO_MANY_PIECES.search(str(error)):
         return TokenizerError(
             f"The text is too small for {config.size:,} pieces. Give more text, or choose a size "
             f"of at most {int(match[1]):,}."
         )
-    reason = " ".join(str(error).split())
+    # Behind the last bracket stands what was meant for people.
+    reason = " ".join(str(error).rpartition("] ")[2].split()).rstrip(".") or "it is too small"
     return TokenizerError(f"SentencePiece could not learn from this text: {reason}.")
 
 

@@ -9,6 +9,10 @@ MASK, FIRST, SEPARATOR = "<mask>", "<first>", "<sep>"
 BASIC_PIECES = (START, PADDING, END, UNKNOWN)
 START_ID, PADDING_ID, END_ID, UNKNOWN_ID = range(4)
 
+SPECIAL_PIECES = (MASK, FIRST, SEPARATOR)
+# SentencePiece's sign for the beginning of a word.
+WORD_START = "▁"
+
 # What an objective needs beyond the basic pieces.
 OBJECTIVE_PIECES: Mapping[str, tuple[str, ...]] = {
     "causal": (),

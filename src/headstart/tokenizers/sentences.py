@@ -2,8 +2,8 @@
 
 import re
 
-# The mark and what may close behind it, then spaces before something that can begin a sentence.
-BOUNDARY = re.compile(r"""[.!?…]["'»”’)\]]*( +)(?=["'«“‘(\[¿¡—-]*[^\W_a-zà-öø-ÿ])""")
+# The mark and what may close behind it, then one space before what can begin a sentence.
+BOUNDARY = re.compile(r"""[.!?…]["'»”’)\]]*( )(?=["'«“‘(\[¿¡—-]*[^\W_a-zà-öø-ÿ])""")
 
 
 def sentences(text: str) -> list[str]:

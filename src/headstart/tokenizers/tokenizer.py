@@ -13,7 +13,11 @@ import sentencepiece
 from numpy.typing import NDArray
 
 from headstart.errors import TokenizerError
-from headstart.tokenizers.pieces import UNKNOWN, UNKNOWN_ID
+from headstart.tokenizers.pieces import (
+    UNKNOWN,
+    UNKNOWN_ID,
+    WORD_START,
+)
 
 Ids = NDArray[np.int32]
 
@@ -88,8 +92,17 @@ class Tokenizer:
         """Returns the text of ids; special pieces have none, but for the unknown one."""
         pieces = [self.vocabulary[number] for number in ids]
         kept = [piece for piece in pieces if piece == UNKNOWN or piece not in self.special_pieces]
+        if not self.pieces_of_model.issuperset(kept):
+            # A dictionary may have pieces that its model lacks and could not join.
+            return "".join(kept).replace(WORD_START, " ").removeprefix(" ")
         text: str = self.processor.decode_pieces(kept)
         return text
+
+    @cached_property
+    def pieces_of_model(self) -> frozenset[str]:
+        """The pieces that the SentencePiece model itself knows, and the unknown one."""
+        known = self.processor.id_to_piece(list(range(self.processor.get_piece_size())))
+        return frozenset(known) | {UNKNOWN}
 
     @cached_property
     def special_pieces(self) -> frozenset[str]:
@@ -98,7 +111,9 @@ class Tokenizer:
         controls = {
             piece for number, piece in enumerate(known) if self.processor.is_control(number)
         }
-        return frozenset(controls | (set(self.vocabulary) - set(known)))
+        # What was added has no text: it stands in angle brackets, as the basic pieces do.
+        added = {piece for piece in self.vocabulary if piece[:1] == "<" and piece[-1:] == ">"}
+        return frozenset(controls | (added - set(known)))
 
     def prepared(self, text: str) -> str:
         """Returns a text with what the vocabulary lacks written otherwise."""
@@ -108,7 +123,7 @@ class Tokenizer:
 
     def with_pieces(self, pieces: Sequence[str]) -> "Tokenizer":
         """Returns a tokenizer that has these special pieces too, behind the ones it has."""
-        missing = tuple(piece for piece in pieces if piece not in self.id_of)
+        missing = tuple(dict.fromkeys(piece for piece in pieces if piece not in self.id_of))
         return replace(self, vocabulary=self.vocabulary + missing) if missing else self
 
     def require(self, fingerprint: str, where: str) -> None:

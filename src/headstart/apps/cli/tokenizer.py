@@ -80,8 +80,10 @@ def tokenizer(
     """
     check_origin(corpus, origin)
     started = reading.start()
-    made, seen = make(corpus, origin, out, started)
-    echo_complaints(started)
+    try:
+        made, seen = make(corpus, origin, out, started)
+    finally:
+        echo_complaints(started)
     show(made, seen, out, as_json=as_json)
 
 

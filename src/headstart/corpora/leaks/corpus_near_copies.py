@@ -8,14 +8,12 @@ between examples have, and at least six shared 3-grams, eight words: in a millio
 wrote "nothing new under the sun of" before. Shorter items are compared exactly, or not at all.
 """
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from headstart.corpora.leaks.arrays import Hashes, found_at
 from headstart.corpora.leaks.hashing import WordHashes, fingerprint, ngrams
 from headstart.corpora.leaks.prepared import (
     NUM_BATCH_WORDS,
@@ -25,6 +23,7 @@ from headstart.corpora.leaks.prepared import (
 )
 from headstart.corpora.leaks.rows import Rows, rows_from
 from headstart.corpora.leaks.shingle_index import Pairs, ShingleIndex
+from headstart.corpora.leaks.stretches import ShinglePositions
 from headstart.corpora.places import Place
 
 LEAST_CONTAINMENT = 1 / 2
@@ -117,20 +116,33 @@ class CorpusNearCopyFinder:
 
     def _note(self, pairs: Pairs, texts: Rows) -> None:
         """Remembers the pairs of which the item stands in one stretch of the document."""
-        exact = {asker: fingerprint(self._texts[asker]) for asker in set(pairs.askers.tolist())}
-        for asker, item in zip(pairs.askers.tolist(), pairs.items.tolist(), strict=True):
+        fingerprints = {
+            asker: fingerprint(self._texts[asker]) for asker in set(pairs.askers.tolist())
+        }
+        pairs = self._in_one_stretch(pairs, texts)
+        for asker, item, num_shared in pairs.listed():
             print_ = self._fingerprints[item]
-            if print_ == exact[asker]:
-                continue
-            shingles = self._index.items.row(item)
-            num_shared = most_in_a_stretch(texts.row(asker), shingles)
-            similarity = num_shared / len(shingles)
-            if similarity < LEAST_CONTAINMENT or num_shared < NUM_LEAST_SHARED:
-                continue
-            sighting = self._sightings.setdefault(print_, Sighting())
-            sighting.num_documents += 1
-            if similarity > sighting.similarity:
-                sighting.similarity, sighting.best = similarity, self._places[asker]
+            if print_ != fingerprints[asker]:
+                similarity = num_shared / len(self._index.items.row(item))
+                sighting = self._sightings.setdefault(print_, Sighting())
+                sighting.num_documents += 1
+                if similarity > sighting.similarity:
+                    sighting.similarity, sighting.best = similarity, self._places[asker]
+
+    def _in_one_stretch(self, pairs: Pairs, texts: Rows) -> Pairs:
+        """Counts again what long documents share with an item, but close together."""
+        lengths = NUM_ITEM_LENGTHS * self._index.items.sizes[pairs.items]
+        is_long = texts.sizes[pairs.askers] > lengths
+        num_shared = pairs.num_shared.copy()
+        positions: tuple[int, ShinglePositions] | None = None
+        for number in np.flatnonzero(is_long):
+            asker = int(pairs.askers[number])
+            # Pairs come by document, so that each is sorted once and one is held.
+            if positions is None or positions[0] != asker:
+                positions = (asker, ShinglePositions(texts.row(asker)))
+            item = self._index.items.row(int(pairs.items[number]))
+            num_shared[number] = positions[1].most_in_a_stretch(item, int(lengths[number]))
+        return self._similar_enough(Pairs(pairs.askers, pairs.items, num_shared))
 
     def _found_of(self, split: PreparedSplit) -> CorpusNearCopies:
         """Lists the items of one split that were sighted."""
@@ -145,28 +157,3 @@ class CorpusNearCopyFinder:
                 yield CorpusNearCopy(
                     seen.similarity, split.item(index), seen.num_documents, seen.best
                 )
-
-
-def most_in_a_stretch(document: Hashes, shingles: Hashes) -> int:
-    """Returns how many of an item's shingles stand near each other in a document.
-
-    `document` has its shingles in their order, `shingles` is a sorted set.
-    """
-    num_at_once = NUM_ITEM_LENGTHS * len(shingles)
-    found = found_at(document, shingles)
-    positions = np.flatnonzero(found >= 0)
-    if len(document) <= num_at_once:
-        return len(np.unique(found[positions]))
-    stretch: deque[tuple[int, int]] = deque()
-    counts: dict[int, int] = {}
-    most = 0
-    for position, shingle in zip(positions.tolist(), found[positions].tolist(), strict=True):
-        stretch.append((position, shingle))
-        counts[shingle] = counts.get(shingle, 0) + 1
-        while stretch[0][0] <= position - num_at_once:
-            gone = stretch.popleft()[1]
-            counts[gone] -= 1
-            if not counts[gone]:
-                del counts[gone]
-        most = max(most, len(counts))
-    return most

@@ -2,10 +2,11 @@
 
 The similarity of two texts is the Jaccard index of their sets of word 3-grams: those they share,
 divided by those that either has. A near copy has at least 1/3, which two texts of one length reach
-by sharing half of theirs. Changing one word in ten leaves at least 0.41 at 30 words or more, and
-different texts of natural language stay below 0.1; between 0.2 and 1/3 stand mostly texts with a
-header or footer in common. At least four shared 3-grams, six words, are asked for as well, since
-"call me when you are" is nobody's copy: shorter texts are compared exactly, or not at all.
+by sharing half of theirs. Changing one word in ten of 30 or more leaves 0.57 on average and 0.41 at
+worst; no two of 4,000 book reviews that are not copies have more than 0.14; and between 0.2 and 1/3
+stand mostly news and messages with a header or footer in common. At least four shared 3-grams, six
+words, are asked for as well, since "text me when you're here" is nobody's copy: shorter texts are
+compared exactly, or not at all.
 """
 
 from collections.abc import Iterator, Sequence

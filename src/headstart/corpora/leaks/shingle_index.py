@@ -4,6 +4,7 @@ Shingles are word 3-grams. Gathering candidates must not be quadratic where thou
 share a header or a template, so a shingle of more than `NUM_RARE` items leads only to items that
 are mostly made of such shingles, and only to the first `NUM_LINKED` of those. Any other item
 shares a rare shingle with whatever is similar enough to it, and so no pair with it is missed.
+What is missed are pairs with the later instances of a template that has more than `NUM_RARE`.
 Overlaps are then counted over all shingles.
 """
 
@@ -35,6 +36,11 @@ class Pairs:
         """Returns the pairs that are marked."""
         return Pairs(self.askers[is_kept], self.items[is_kept], self.num_shared[is_kept])
 
+    def listed(self) -> Iterator[tuple[int, int, int]]:
+        """Yields each pair as the numbers of its text and item and of what they share."""
+        columns = (self.askers.tolist(), self.items.tolist(), self.num_shared.tolist())
+        return zip(*columns, strict=True)
+
 
 class ShingleIndex:
     """Finds the items that share shingles with a text."""
@@ -48,8 +54,7 @@ class ShingleIndex:
         is_frequent = (num_items_with > NUM_RARE)[ids]
         self.num_frequent = np.bincount(owners[is_frequent], minlength=items.num_rows)
         is_mostly_frequent = self.num_frequent >= least_share * np.maximum(items.sizes, 1)
-        # Item by item, and within an item by shingle: sorted, since an item's shingles are.
-        self._members = owners * len(self._vocabulary) + ids
+        self._ids = ids
         order = np.argsort(ids, kind="stable")
         order = order[(~is_frequent | is_mostly_frequent[owners])[order]]
         order = order[~is_frequent[order] | (rank_in_run(ids[order]) < NUM_LINKED)]
@@ -84,11 +89,17 @@ class ShingleIndex:
             yield Pairs(askers, items, most)
 
     def verified(self, texts: Rows, pairs: Pairs) -> Pairs:
-        """Returns the pairs with the number of shingles that they truly share."""
-        sizes = texts.sizes[pairs.askers]
-        needles = texts.values[spans(texts.starts[pairs.askers], sizes)].astype(np.int64)
-        needles += np.repeat(pairs.items * len(self._vocabulary), sizes)
-        is_shared = found_at(needles, self._members) >= 0
+        """Returns the pairs, which are in the order of their texts, with what they truly share."""
+        if not len(pairs.askers):
+            return pairs
+        # Looked for from the item's side, since a document can be a whole book.
+        sizes = self.items.sizes[pairs.items]
+        needles = self._ids[spans(self.items.starts[pairs.items], sizes)]
+        needles += np.repeat(pairs.askers * len(self._vocabulary), sizes)
+        first, last = pairs.askers[0], pairs.askers[-1]
+        owners = np.repeat(np.arange(first, last + 1), texts.sizes[first : last + 1])
+        ids = texts.values[texts.starts[first] : texts.starts[last + 1]].astype(np.int64)
+        is_shared = found_at(needles, owners * len(self._vocabulary) + ids) >= 0
         numbers = np.repeat(np.arange(len(sizes)), sizes)
         num_shared = np.bincount(numbers[is_shared], minlength=len(sizes))
         return Pairs(pairs.askers, pairs.items, num_shared)

@@ -1,0 +1,111 @@
+"""Batches by length: each example once, never over the budget, hardly padded, known in advance."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headstart.batches.bucketing import bucketed, padding_share
+from headstart.errors import DataError
+
+SHARED = Path(__file__).parents[4] / "shared" / "data" / "cls-books"
+LENGTHS = st.lists(st.integers(0, 300), max_size=200)
+
+
+def review_lengths(count=1_600) -> list[int]:
+    """Lengths like those of the documents' reviews: a median near 150, some ten times that."""
+    draw = random.Random(8)
+    return [min(2_000, max(5, int(draw.lognormvariate(5, 0.8)))) for _ in range(count)]
+
+
+@settings(deadline=None, max_examples=300)
+@given(LENGTHS, st.integers(300, 2_000), st.integers(0, 5), st.integers(0, 5))
+def test_every_example_is_in_one_batch_and_no_batch_is_over_its_budget(
+    lengths, budget, seed, epoch
+):
+    batches = bucketed(lengths, budget, seed, epoch)
+    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
+    for batch in batches:
+        assert batch
+        assert len(batch) * max(lengths[index] for index in batch) <= budget
+
+
+@settings(deadline=None, max_examples=50)
+@given(LENGTHS, st.integers(0, 5), st.integers(0, 5))
+def test_batches_are_a_function_of_seed_and_epoch(lengths, seed, epoch):
+    assert bucketed(lengths, 1_000, seed, epoch) == bucketed(lengths, 1_000, seed, epoch)
+
+
+def test_arrays_are_batched_as_lists_are():
+    lengths = review_lengths(300)
+    assert bucketed(np.array(lengths), 4_096, 1, 2) == bucketed(lengths, 4_096, 1, 2)
+    assert bucketed(np.array(lengths, dtype=np.uint16), 4_096, 1, 2) == bucketed(
+        lengths, 4_096, 1, 2
+    )
+
+
+@pytest.mark.parametrize("other", [{"seed": 1, "epoch": 0}, {"seed": 0, "epoch": 1}])
+def test_another_epoch_or_seed_mixes_and_orders_differently(other):
+    lengths = review_lengths()
+    first = bucketed(lengths, 4_096, seed=0, epoch=0)
+    second = bucketed(lengths, 4_096, **other)
+    same = {frozenset(batch) for batch in first} & {frozenset(batch) for batch in second}
+    assert len(same) < 0.2 * len(first)
+
+
+def test_batches_of_long_and_short_examples_come_in_no_order():
+    lengths = review_lengths()
+    means = [np.mean([lengths[i] for i in batch]) for batch in bucketed(lengths, 4_096, 0, 0)]
+    assert abs(np.corrcoef(np.arange(len(means)), means)[0, 1]) < 5 / np.sqrt(len(means))
+
+
+@pytest.mark.parametrize("epoch", range(3))
+def test_lengths_like_those_of_reviews_are_padded_by_less_than_5_percent(epoch):
+    lengths = review_lengths()
+    batches = bucketed(lengths, 4_096, seed=0, epoch=epoch)
+    assert padding_share(lengths, batches) < 0.05
+    num_fewest = sum(lengths) / 4_096
+    assert len(batches) < 1.3 * num_fewest + 2
+
+
+@pytest.mark.shared_data
+@pytest.mark.skipif(not SHARED.is_dir(), reason=f"there is no {SHARED}")
+@pytest.mark.parametrize("name", ["train", "test"])
+def test_the_documents_reviews_are_padded_by_less_than_5_percent(name):
+    lines = (SHARED / f"{name}.review.spm").read_text(encoding="utf-8").splitlines()
+    lengths = [min(len(line.split()) + 1, 4_096) for line in lines]
+    for epoch in range(3):
+        assert padding_share(lengths, bucketed(lengths, 4_096, seed=0, epoch=epoch)) < 0.05
+
+
+@settings(deadline=None, max_examples=100)
+@given(LENGTHS.filter(any))
+def test_the_share_of_padding_is_that_of_padded_rows(lengths):
+    batches = bucketed(lengths, 400, 0, 0)
+    rows = [
+        [1] * lengths[i] + [0] * (max(lengths[j] for j in b) - lengths[i])
+        for b in batches
+        for i in b
+    ]
+    positions = [is_token for row in rows for is_token in row]
+    assert padding_share(lengths, batches) == pytest.approx(positions.count(0) / len(positions))
+
+
+def test_no_examples_have_no_batches_and_no_padding():
+    assert bucketed([], 100, 0, 0) == []
+    assert padding_share([], []) == 0
+
+
+def test_one_example_as_long_as_the_budget_fills_a_batch():
+    assert bucketed([100], 100, 0, 0) == [[0]]
+
+
+def test_an_example_too_long_for_any_batch_is_answered_in_a_sentence():
+    with pytest.raises(DataError) as caught:
+        bucketed([10, 5_000, 20], 4_096, 0, 0)
+    for word in ("5,000", "4,096"):
+        assert word in str(caught.value)
+    assert "\n" not in str(caught.value)
