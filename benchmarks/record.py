@@ -79,10 +79,13 @@ def newest(question: str) -> dict[str, object]:
 
 
 def commit() -> str:
-    """Returns the commit that was measured, marked where the working tree differs from it."""
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
-    done = subprocess.run(command, cwd=RESULTS, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
+    """Returns the commit that was measured, marked where the sources differ from it."""
+    root = RESULTS.parents[1]
+    describe = ["git", "describe", "--always", "--abbrev=12"]
+    done = subprocess.run(describe, cwd=root, capture_output=True, text=True, check=False)
+    # Records are written here too; only what is measured counts.
+    changed = subprocess.run(["git", "diff", "--quiet", "HEAD", "--", "src"], cwd=root, check=False)
+    return (done.stdout.strip() or "unknown") + ("-dirty" if changed.returncode else "")
 
 
 def processor() -> str:

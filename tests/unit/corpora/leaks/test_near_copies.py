@@ -19,8 +19,13 @@ from headstart.corpora.leaks.near_copies import (
 from headstart.corpora.leaks.normalisation import normalised, words
 from headstart.corpora.leaks.prepared import prepare
 
-# Of so few words that texts often share some 3-grams and seldom all.
-TEXTS = st.lists(st.lists(st.sampled_from("aabcd"), max_size=14).map(" ".join), max_size=10)
+# Of so few words that texts often share some 3-grams and seldom all; and pieces of one text, which
+# share any part of theirs, such as a third to the last one.
+PIECES = st.tuples(st.integers(0, 30), st.integers(0, 30)).map(
+    lambda ends: " ".join(f"w{number}" for number in range(min(ends), max(ends)))
+)
+TEXT = st.lists(st.sampled_from("aabcd"), max_size=14).map(" ".join) | PIECES
+TEXTS = st.lists(TEXT, max_size=10)
 
 
 @pytest.fixture(scope="module")
@@ -182,6 +187,14 @@ def test_of_many_near_copies_the_most_similar_are_listed(found, random_text, cha
     assert len(pairs) == 3
     best = sorted((similarity(text, other) for other in train), reverse=True)[:3]
     assert [pair.similarity for pair in pairs] == best
+
+
+def test_a_third_is_enough(found):
+    text = [f"w{number}" for number in range(50)]
+    # Sets of 12 shingles each, 6 of them shared: 6 / 18.
+    one, other, less = text[:14], text[6:20], text[7:21]
+    found = found(train=[" ".join(one)], test=[" ".join(other), " ".join(less)])
+    assert pairs_of(found["test", "train"]) == {(0, 0): 1 / 3}
 
 
 def test_no_items_have_no_near_copies(found):
