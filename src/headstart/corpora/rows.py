@@ -1,5 +1,6 @@
 """Tables of any kind to rows: CSV, TSV, JSON lines and Parquet, each row with its place."""
 
+import contextlib
 import csv
 import json
 import shutil
@@ -7,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, cast
 
 from headstart.corpora.compression import Meter, open_bytes, without_compression
 from headstart.corpora.lines import NUM_LONGEST_BYTES, is_whole, read_all_lines, read_lines
@@ -139,16 +141,27 @@ def read_parquet(path: Path, meter: Meter, complaints: Complaints) -> Iterator[R
         ) from error
     number = 0
     try:
-        # Parquet is read from its end, so that a compressed one must be whole first.
-        with open_bytes(path, meter) as stream, tempfile.TemporaryFile() as whole:
-            shutil.copyfileobj(stream, whole)
-            table = parquet.ParquetFile(whole)
+        with seekable(path, meter) as stream:
+            table = parquet.ParquetFile(stream)
             for batch in table.iter_batches(batch_size=NUM_ROWS_PER_BATCH):
                 for cells in batch.to_pylist():
                     number += 1
                     yield Row(Place(path, number), cells)
     except (OSError, ValueError, MemoryError, ArrowException) as error:
         raise DataError(f"Cannot read {path} as Parquet: {first_line(error)}.") from error
+
+
+@contextlib.contextmanager
+def seekable(path: Path, meter: Meter) -> Iterator[IO[bytes]]:
+    """Opens a file that is read from its end, as Parquet is; compressed, it must be whole first."""
+    if without_compression(path) == path:
+        with path.open("rb") as stream:
+            yield stream
+        meter.num_bytes += path.stat().st_size
+        return
+    with open_bytes(path, meter) as stream, tempfile.TemporaryFile() as whole:
+        shutil.copyfileobj(stream, whole)
+        yield cast(IO[bytes], whole)
 
 
 def first_line(error: BaseException) -> str:
