@@ -1,7 +1,7 @@
 """Texts that have more than one label are found, inside a split and across splits."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headstart.corpora.leaks.conflicts import find_conflicts
@@ -22,6 +22,7 @@ def found(examples):
     return find
 
 
+@settings(deadline=None)
 @given(train=ROWS, test=ROWS)
 def test_conflicts_are_those_of_a_loop(found, train, test):
     found = found(train=train, test=test)

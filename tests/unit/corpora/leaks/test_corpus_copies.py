@@ -21,9 +21,14 @@ from headstart.corpora.leaks.normalisation import normalised, words
 from headstart.corpora.leaks.prepared import prepare
 from headstart.corpora.places import Place
 
-TEXT = st.lists(st.sampled_from("aabcde"), max_size=16).map(" ".join)
-# Long enough for an item to stand in a stretch of one or to be spread over it.
-CORPUS = st.lists(TEXT | st.lists(st.sampled_from("aabcde"), max_size=80).map(" ".join), max_size=8)
+# Pieces of one text, and documents of such pieces: an item may stand in them whole or in parts,
+# close together or far apart.
+PIECE = st.tuples(st.integers(0, 20), st.integers(0, 20)).map(
+    lambda ends: " ".join(f"w{number}" for number in range(min(ends), max(ends)))
+)
+TEXT = st.lists(st.sampled_from("aabcde"), max_size=16).map(" ".join) | PIECE
+NOISE = st.integers(1, 30).map(lambda num_words: "x " * num_words)
+CORPUS = st.lists(TEXT | st.lists(PIECE | NOISE, max_size=8).map(" ".join), max_size=8)
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +60,7 @@ def containment(document, item):
     return num_shared / len(wanted)
 
 
+@settings(deadline=None)
 @given(train=st.lists(TEXT, max_size=6), corpus=CORPUS)
 def test_exact_copies_are_those_of_a_loop(found, train, corpus):
     copies = found(CorpusCopyFinder, corpus, train=train)["train"]
@@ -99,6 +105,12 @@ def test_small_batches_find_what_large_ones_find(found, train, corpus):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(corpus_near_copies, "NUM_BATCH_WORDS", 5)
         assert found(CorpusNearCopyFinder, corpus, train=train) == at_once
+
+
+def test_of_equally_good_documents_the_first_is_named(found, random_text):
+    text = random_text(random.Random(0), 40)
+    (copy,) = found(CorpusNearCopyFinder, [f"a {text}", f"b {text}"], test=[text])["test"].copies
+    assert (copy.num_documents, copy.best.line) == (2, 1)
 
 
 def test_an_item_inside_a_long_document_is_found_where_it_stands_together(found, random_text):

@@ -1,7 +1,7 @@
 """Exact copies are found inside and across splits, each with the first place it copies."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headstart.corpora.leaks.exact_copies import exact_copies
@@ -21,6 +21,7 @@ def found(examples):
     return find
 
 
+@settings(deadline=None)
 @given(train=TEXTS, valid=TEXTS, test=TEXTS)
 def test_the_copies_are_those_that_a_loop_finds(found, train, valid, test):
     splits = {"train": train, "valid": valid, "test": test}

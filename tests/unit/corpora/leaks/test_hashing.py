@@ -3,7 +3,7 @@
 import random
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headstart.corpora.leaks import hashing
@@ -19,6 +19,7 @@ def hash_of(*words):
     return ngrams(WordHashes().rows([words]), len(words)).values[0]
 
 
+@settings(deadline=None)
 @given(texts=TEXTS, num_words=st.integers(1, 4))
 def test_ngrams_never_reach_into_the_next_text(texts, num_words):
     rows = ngrams(WordHashes().rows(texts), num_words)
@@ -29,6 +30,7 @@ def test_ngrams_never_reach_into_the_next_text(texts, num_words):
         assert rows.row(index).tolist() == expected
 
 
+@settings(deadline=None)
 @given(texts=TEXTS)
 def test_distinct_rows_are_sorted_sets(texts):
     rows = WordHashes().rows(texts)
@@ -38,6 +40,7 @@ def test_distinct_rows_are_sorted_sets(texts):
     ]
 
 
+@settings(deadline=None)
 @given(texts=TEXTS, cut=st.integers(0, 6))
 def test_joining_parts_gives_the_whole(texts, cut):
     hashes = WordHashes()
@@ -82,6 +85,7 @@ def test_fingerprints_tell_texts_apart_and_leave_out_those_without_words():
     assert fingerprint(["ab"]) != fingerprint(["a", "b"])
 
 
+@settings(deadline=None)
 @given(needles=st.lists(st.integers(0, 20)), haystack=st.sets(st.integers(0, 20)))
 def test_needles_are_found_where_they_are(needles, haystack):
     ordered = sorted(haystack)
@@ -91,6 +95,7 @@ def test_needles_are_found_where_they_are(needles, haystack):
     ]
 
 
+@settings(deadline=None)
 @given(rows=st.lists(st.tuples(st.integers(0, 50), st.integers(0, 5))))
 def test_spans_count_on_from_each_start(rows):
     starts, sizes = (np.array([row[side] for row in rows], np.int64) for side in (0, 1))

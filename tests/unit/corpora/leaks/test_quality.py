@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headstart.corpora.leaks.balance import balances
@@ -67,17 +67,25 @@ def test_a_text_much_longer_than_the_rest_is_found(prepared, examples):
     assert found.indices == (7,)
 
 
+def test_where_lengths_differ_much_a_long_text_is_usual(prepared, examples):
+    texts = ["x" * round(10 * 2 ** (step / 10)) for step in range(80)]
+    texts.append("x" * 10_000)
+    assert long_items(prepared(texts), examples(texts)).num_items == 0
+
+
 @pytest.mark.parametrize("count", [0, 1, 2, 50])
 def test_texts_of_one_length_are_not_long(prepared, examples, count):
     texts = ["x" * 1_000] * count
     assert long_items(prepared(texts), examples(texts)).num_items == 0
 
 
+@settings(deadline=None)
 @given(lengths=st.lists(st.integers(0, 10_000), min_size=1))
 def test_at_least_three_quarters_of_the_items_are_not_long(lengths):
     assert sum(length > longest_usual(lengths) for length in lengths) <= len(lengths) / 4
 
 
+@settings(deadline=None)
 @given(lengths=st.lists(st.integers(1, 1_000), min_size=2), factor=st.integers(2, 9))
 def test_what_is_long_does_not_depend_on_the_unit(lengths, factor):
     in_larger_units = longest_usual(lengths)
@@ -119,6 +127,12 @@ def test_an_item_in_another_language_is_found(prepared):
     texts[40] = ENGLISH
     texts[41] = "the book"
     assert odd_languages(prepared(texts)).indices == (40,)
+
+
+def test_an_item_with_half_of_the_usual_common_words_is_not_odd(prepared):
+    texts = [shuffled(FRENCH, seed) for seed in range(100)]
+    texts[40] = " ".join(FRENCH.split()[:10] + [f"rare{number}" for number in range(10)])
+    assert odd_languages(prepared(texts)).num_items == 0
 
 
 def test_few_items_are_not_judged_by_their_language(prepared):

@@ -33,6 +33,7 @@ def fresh_words(generator, num_words):
     return [f"w{generator.randrange(10**9)}" for _ in range(num_words)]
 
 
+@settings(deadline=None)
 @given(texts=TEXTS, num_kept=st.integers(1, 40))
 def test_a_sketch_has_exactly_the_small_hashes_of_the_corpus(texts, num_kept):
     sketch = sketch_of(texts, num_kept)
@@ -43,6 +44,7 @@ def test_a_sketch_has_exactly_the_small_hashes_of_the_corpus(texts, num_kept):
     assert (sketch.limit == LARGEST_HASH) == (len(set(every)) <= num_kept)
 
 
+@settings(deadline=None)
 @given(texts=TEXTS, num_kept=st.integers(1, 40), data=st.data())
 def test_a_sketch_depends_neither_on_order_nor_on_repetition_nor_on_batches(texts, num_kept, data):
     sketch = sketch_of(texts, num_kept)
@@ -105,6 +107,12 @@ def test_the_estimate_does_not_prefer_long_runs_to_scattered_ones():
         shares.append(overlap.share)
     error = statistics.stdev(shares) / len(shares) ** 0.5
     assert abs(statistics.mean(shares) - 0.5) <= 4 * error + 0.005
+
+
+def test_a_text_that_repeats_itself_counts_each_8_gram_once():
+    words = fresh_words(random.Random(0), 8)
+    (overlap,) = overlaps(sketch_of([words]), [words * 3])
+    assert overlap == Overlap(num_ngrams=8, num_sampled=8, num_found=1)
 
 
 def test_few_samples_are_called_few():

@@ -1,7 +1,7 @@
 """What stands close together in a document is what a window that slides over it finds."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headstart.corpora.leaks.stretches import ShinglePositions
@@ -9,6 +9,7 @@ from headstart.corpora.leaks.stretches import ShinglePositions
 DOCUMENT = st.lists(st.integers(0, 8), max_size=40)
 
 
+@settings(deadline=None)
 @given(document=DOCUMENT, wanted=st.sets(st.integers(0, 10)), length=st.integers(1, 12))
 def test_the_most_in_a_stretch_is_that_of_a_sliding_window(document, wanted, length):
     windows = [set(document[start : start + length]) for start in range(len(document))]
