@@ -55,11 +55,11 @@ def find_conflicts(
     """Groups the items of all splits by their words and looks at the labels of each group."""
     groups: dict[bytes, dict[tuple[str, str], list[int]]] = {}
     for split in prepared:
-        for index, print_ in enumerate(split.fingerprints):
-            if print_:
+        for index, mark in enumerate(split.fingerprints):
+            if mark:
                 key = (split.name, splits[split.name][index].label)
                 # The count and the first item suffice; a list of all could be long.
-                counted = groups.setdefault(print_, {}).setdefault(key, [0, index])
+                counted = groups.setdefault(mark, {}).setdefault(key, [0, index])
                 counted[0] += 1
     by_name = {split.name: split for split in prepared}
     conflicts = tuple(

@@ -56,8 +56,8 @@ class CorpusCopyFinder:
     def _found_of(self, split: PreparedSplit) -> CorpusCopies:
         """Lists the items of one split that were seen."""
         copies = tuple(
-            CorpusCopy(split.item(index), self._num_documents[print_], self._first_places[print_])
-            for index, print_ in enumerate(split.fingerprints)
-            if print_ in self._first_places
+            CorpusCopy(split.item(index), self._num_documents[mark], self._first_places[mark])
+            for index, mark in enumerate(split.fingerprints)
+            if mark in self._first_places
         )
         return CorpusCopies(len(copies), split.name, copies)

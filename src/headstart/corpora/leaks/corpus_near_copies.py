@@ -72,9 +72,9 @@ class CorpusNearCopyFinder:
         self._splits = splits
         # Each text once, whatever the number of items that are exact copies of it.
         shingles_of = {
-            print_: split.shingles.row(index)
+            mark: split.shingles.row(index)
             for split in splits
-            for print_, index in split.first_with.items()
+            for mark, index in split.first_with.items()
         }
         self._fingerprints = list(shingles_of)
         self._index = ShingleIndex(rows_from(list(shingles_of.values())), LEAST_CONTAINMENT)
@@ -121,10 +121,10 @@ class CorpusNearCopyFinder:
         }
         pairs = self._in_one_stretch(pairs, texts)
         for asker, item, num_shared in pairs.listed():
-            print_ = self._fingerprints[item]
-            if print_ != fingerprints[asker]:
+            mark = self._fingerprints[item]
+            if mark != fingerprints[asker]:
                 similarity = num_shared / len(self._index.items.row(item))
-                sighting = self._sightings.setdefault(print_, Sighting())
+                sighting = self._sightings.setdefault(mark, Sighting())
                 sighting.num_documents += 1
                 if similarity > sighting.similarity:
                     sighting.similarity, sighting.best = similarity, self._places[asker]
@@ -151,8 +151,8 @@ class CorpusNearCopyFinder:
 
     def _records(self, split: PreparedSplit) -> Iterator[CorpusNearCopy]:
         """Yields a record for each item of a split that was sighted, exact copies of it too."""
-        for index, print_ in enumerate(split.fingerprints):
-            seen = self._sightings.get(print_)
+        for index, mark in enumerate(split.fingerprints):
+            seen = self._sightings.get(mark)
             if seen and seen.best:
                 yield CorpusNearCopy(
                     seen.similarity, split.item(index), seen.num_documents, seen.best

@@ -46,7 +46,7 @@ def exact_copies(splits: Sequence[PreparedSplit]) -> tuple[Copies, ...]:
 def copies_of(split: PreparedSplit, source: PreparedSplit) -> Copies:
     """Lists the items of a split whose words a source has; an item without words copies nothing."""
     first_with = source.first_with
-    found = [(index, first_with.get(print_)) for index, print_ in enumerate(split.fingerprints)]
+    found = [(index, first_with.get(mark)) for index, mark in enumerate(split.fingerprints)]
     copies = tuple(
         Copy(split.item(index), source.item(of))
         for index, of in found

@@ -16,7 +16,7 @@ LEAST_RATIO = 3.0
 
 def empty_items(split: PreparedSplit) -> Oddity:
     """Finds the items that have no words, whatever else they have."""
-    indices = [index for index, print_ in enumerate(split.fingerprints) if not print_]
+    indices = [index for index, mark in enumerate(split.fingerprints) if not mark]
     return oddity(split, "empty", "without a letter or a digit", indices)
 
 

@@ -55,9 +55,9 @@ class PreparedSplit:
     def first_with(self) -> Mapping[bytes, int]:
         """The first item with each fingerprint, of the items that have words."""
         first: dict[bytes, int] = {}
-        for index, print_ in enumerate(self.fingerprints):
-            if print_:
-                first.setdefault(print_, index)
+        for index, mark in enumerate(self.fingerprints):
+            if mark:
+                first.setdefault(mark, index)
         return first
 
     @property

@@ -126,6 +126,16 @@ def test_an_item_inside_a_long_document_is_found_where_it_stands_together(found,
     assert [(copy.similarity, copy.num_documents, copy.best.line) for copy in copies] == [(1, 1, 2)]
 
 
+def test_the_two_halves_of_an_item_far_apart_are_no_near_copy(found):
+    pieces = [f"w{number}" for number in range(20)]
+    halves = [" ".join(pieces[:10]), " ".join(pieces[10:])]
+    apart = f"{halves[0]} {'x ' * 38} {halves[1]}"
+    close = f"{halves[0]} x {halves[1]}"
+    item = " ".join(pieces)
+    assert found(CorpusNearCopyFinder, [apart], test=[item])["test"].num_items == 0
+    assert found(CorpusNearCopyFinder, [close], test=[item])["test"].num_items == 1
+
+
 def test_the_splits_share_one_index_and_each_gets_its_own_record(found, random_text):
     text = random_text(random.Random(0), 40)
     found = found(CorpusNearCopyFinder, [f"{text} end"], train=["x", text], test=[text, text])

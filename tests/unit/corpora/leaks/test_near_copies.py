@@ -13,7 +13,6 @@ from headstart.corpora.leaks import shingle_index
 from headstart.corpora.leaks.near_copies import (
     LEAST_SIMILARITY,
     NUM_LEAST_SHARED,
-    NUM_MOST_SIMILAR,
     near_copies,
 )
 from headstart.corpora.leaks.normalisation import normalised, words
@@ -157,7 +156,7 @@ def test_thousands_of_instances_of_a_template_cost_little_and_none_is_missed(fou
     near = found(train=train)["train", "train"]
     assert time.perf_counter() - started_at < 10
     assert near.indices == set(range(1, 3_000))
-    assert len(near.pairs) <= NUM_MOST_SIMILAR * len(train)
+    assert len(near.pairs) <= shingle_index.NUM_LINKED * len(train)
 
 
 def test_thousands_of_identical_items_cost_little(found, random_text):
