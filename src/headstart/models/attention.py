@@ -3,12 +3,22 @@
 Legend: B batch, T positions asking, S positions answering, D width, H heads, K width of a head.
 """
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from headstart.models.config import LayerConfig
 from headstart.models.masks import Visibility
 from headstart.models.positions import Rotation, rotate
+
+
+class KeysAndValues(NamedTuple):
+    """What the positions that answer are asked by, and what they answer."""
+
+    key_BHSK: Tensor
+    value_BHSK: Tensor
 
 
 def split_heads(vector_BTD: Tensor, num_heads: int) -> Tensor:
@@ -48,14 +58,35 @@ class SelfAttention(nn.Module):
         self, hidden_BTD: Tensor, visibility: Visibility, rotation: Rotation | None
     ) -> Tensor:
         """Returns, for each position, the mix of what it may attend to."""
+        query_BHTK, answers = self._project(hidden_BTD, rotation)
+        return self._mix(query_BHTK, answers, visibility)
+
+    def extend(
+        self,
+        hidden_BTD: Tensor,
+        visibility: Visibility,
+        rotation: Rotation | None,
+        keep: Callable[[KeysAndValues], KeysAndValues],
+    ) -> Tensor:
+        """Returns the mix for new positions, which may attend to all that `keep` returns."""
+        query_BHTK, answers = self._project(hidden_BTD, rotation)
+        return self._mix(query_BHTK, keep(answers), visibility)
+
+    def _project(
+        self, hidden_BTD: Tensor, rotation: Rotation | None
+    ) -> tuple[Tensor, KeysAndValues]:
+        """Returns what each position asks, and what it answers."""
         query_BHTK, key_BHTK, value_BHTK = (
             split_heads(part_BTD, self.num_heads)
             for part_BTD in self.query_key_value(hidden_BTD).chunk(3, dim=-1)
         )
         if rotation is not None:
             query_BHTK, key_BHTK = rotate(query_BHTK, rotation), rotate(key_BHTK, rotation)
-        context_BTD = join_heads(attend(query_BHTK, key_BHTK, value_BHTK, visibility))
-        mixed_BTD: Tensor = self.output(context_BTD)
+        return query_BHTK, KeysAndValues(key_BHTK, value_BHTK)
+
+    def _mix(self, query_BHTK: Tensor, answers: KeysAndValues, visibility: Visibility) -> Tensor:
+        """Returns the visible answers as each position weighs them."""
+        mixed_BTD: Tensor = self.output(join_heads(attend(query_BHTK, *answers, visibility)))
         return mixed_BTD
 
 
@@ -71,11 +102,17 @@ class CrossAttention(nn.Module):
 
     def forward(self, hidden_BTD: Tensor, source_BSD: Tensor, visibility: Visibility) -> Tensor:
         """Returns, for each position of y, the mix of the visible positions of x."""
-        query_BHTK = split_heads(self.query(hidden_BTD), self.num_heads)
-        key_BHSK, value_BHSK = (
-            split_heads(part_BSD, self.num_heads)
-            for part_BSD in self.key_value(source_BSD).chunk(2, dim=-1)
+        return self.ask(hidden_BTD, self.answers(source_BSD), visibility)
+
+    def answers(self, source_BSD: Tensor) -> KeysAndValues:
+        """Returns what x answers, which is the same for all that y will ever ask."""
+        key_BSD, value_BSD = self.key_value(source_BSD).chunk(2, dim=-1)
+        return KeysAndValues(
+            split_heads(key_BSD, self.num_heads), split_heads(value_BSD, self.num_heads)
         )
-        context_BTD = join_heads(attend(query_BHTK, key_BHSK, value_BHSK, visibility))
-        mixed_BTD: Tensor = self.output(context_BTD)
+
+    def ask(self, hidden_BTD: Tensor, answers: KeysAndValues, visibility: Visibility) -> Tensor:
+        """Returns, for each position of y, the mix of the visible answers."""
+        query_BHTK = split_heads(self.query(hidden_BTD), self.num_heads)
+        mixed_BTD: Tensor = self.output(join_heads(attend(query_BHTK, *answers, visibility)))
         return mixed_BTD

@@ -9,11 +9,14 @@ from typing import NamedTuple
 from torch import Tensor, nn
 
 from headstart.models.attention import CrossAttention, SelfAttention
+from headstart.models.cache import LayerCache
 from headstart.models.config import TrunkConfig
 from headstart.models.feed_forward import new_feed_forward
 from headstart.models.masks import Visibility
 from headstart.models.norms import new_norm
 from headstart.models.positions import Rotation
+
+Branch = Callable[[Tensor], Tensor]
 
 
 class Source(NamedTuple):
@@ -49,22 +52,40 @@ class Block(nn.Module):
         source: Source | None,
     ) -> Tensor:
         """Returns the vectors after this layer."""
-        hidden_BTD = self._residual(
+        return self._through(
             hidden_BTD,
-            self.attention_norm,
             lambda read_BTD: self.attention(read_BTD, visibility, rotation),
+            None if source is None else lambda read_BTD: self.cross_attention(read_BTD, *source),
         )
-        if source is not None:
-            hidden_BTD = self._residual(
-                hidden_BTD,
-                self.cross_attention_norm,
-                lambda read_BTD: self.cross_attention(read_BTD, *source),
-            )
+
+    def extend(
+        self,
+        hidden_BTD: Tensor,
+        visibility: Visibility,
+        rotation: Rotation | None,
+        cache: LayerCache,
+        source_visibility: Visibility | None,
+    ) -> Tensor:
+        """Returns the vectors of new positions, which attend to the kept ones and are kept too."""
+        answers = cache.source
+        return self._through(
+            hidden_BTD,
+            lambda read_BTD: self.attention.extend(read_BTD, visibility, rotation, cache.append),
+            None
+            if answers is None or source_visibility is None
+            else lambda read_BTD: self.cross_attention.ask(read_BTD, answers, source_visibility),
+        )
+
+    def _through(
+        self, hidden_BTD: Tensor, attend: Branch, attend_to_source: Branch | None
+    ) -> Tensor:
+        """Returns the vectors after each branch has added to them in turn."""
+        hidden_BTD = self._residual(hidden_BTD, self.attention_norm, attend)
+        if attend_to_source is not None:
+            hidden_BTD = self._residual(hidden_BTD, self.cross_attention_norm, attend_to_source)
         return self._residual(hidden_BTD, self.feed_forward_norm, self.feed_forward)
 
-    def _residual(
-        self, hidden_BTD: Tensor, norm: nn.Module, branch: Callable[[Tensor], Tensor]
-    ) -> Tensor:
+    def _residual(self, hidden_BTD: Tensor, norm: nn.Module, branch: Branch) -> Tensor:
         """Adds to the vectors what a branch makes of them, normed before it or after the sum."""
         if self.is_pre_norm:
             sum_BTD: Tensor = hidden_BTD + self.dropout(branch(norm(hidden_BTD)))

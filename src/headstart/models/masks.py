@@ -20,6 +20,12 @@ class Visibility(NamedTuple):
     may_attend_B1TS: Tensor | None
     """True where a position (row) may attend to another (column)."""
 
+    def select(self, row_B: Tensor) -> "Visibility":
+        """Returns what these rows of a batch may attend to."""
+        if self.may_attend_B1TS is None:
+            return self
+        return self._replace(may_attend_B1TS=self.may_attend_B1TS[row_B])
+
 
 def causal(length: int, device: torch.device | None = None) -> Tensor:
     """The square mask: position t may attend to positions 0 to t. Shape (T, T)."""
@@ -51,6 +57,21 @@ def within(text: Text, direction: Direction) -> Visibility:
         may_attend = may_attend & padding(text.is_token_BT)
         # Padding attends to itself, so that no row of the softmax is empty and none gives NaN.
         may_attend = may_attend | torch.eye(length, dtype=torch.bool, device=device)
+    return Visibility(is_causal=False, may_attend_B1TS=may_attend)
+
+
+def onward(tokens_BT: Tensor, num_all: int, is_token_BS: Tensor | None) -> Visibility:
+    """What the newest positions of a causal text may attend to among all that were read."""
+    num_new, device = tokens_BT.shape[1], tokens_BT.device
+    if is_token_BS is None and num_new in {1, num_all}:
+        return Visibility(is_causal=num_new == num_all, may_attend_B1TS=None)
+    num_old = num_all - num_new
+    not_later_TS = torch.ones(num_new, num_all, dtype=torch.bool, device=device).tril(num_old)
+    may_attend = not_later_TS[None, None]
+    if is_token_BS is not None:
+        # As in `within`: padding attends to itself, so that no row of the softmax is empty.
+        is_same_TS = not_later_TS & ~not_later_TS.tril(-1 + num_old)
+        may_attend = (may_attend & padding(is_token_BS)) | is_same_TS
     return Visibility(is_causal=False, may_attend_B1TS=may_attend)
 
 

@@ -3,16 +3,20 @@
 Legend: B batch, T positions, S positions of the source, D width.
 """
 
+from typing import cast
+
+import torch
 from torch import Tensor, nn
 
 from headstart.errors import RecipeError
 from headstart.models.blocks import Block, Source
+from headstart.models.cache import Cache, LayerCache
 from headstart.models.config import AnyTrunkConfig, EncoderDecoderConfig, TrunkConfig
 from headstart.models.embedding import Embedding
 from headstart.models.inputs import SourceAndTarget, Text
-from headstart.models.masks import across, within
+from headstart.models.masks import across, onward, within
 from headstart.models.norms import new_norm
-from headstart.models.positions import RotaryPositions, count_positions
+from headstart.models.positions import RotaryPositions, Rotation, count_positions
 
 
 class Trunk(nn.Module):
@@ -34,14 +38,50 @@ class Trunk(nn.Module):
     def forward(self, text: Text, source: Source | None = None) -> Tensor:
         """Returns a vector for each position. Shape (B, T, D)."""
         self.config.check_length(text.tokens_BT.shape[1])
-        position_BT = count_positions(text)
         visibility = within(text, self.config.direction)
-        rotation = self.rotary(position_BT) if self.rotary is not None else None
-        hidden_BTD = self.embedding(text, position_BT)
+        hidden_BTD, rotation = self._begin(text, count_positions(text))
         for layer in self.layers:
             hidden_BTD = layer(hidden_BTD, visibility, rotation, source)
         normed_BTD: Tensor = self.norm(hidden_BTD)
         return normed_BTD
+
+    @torch.no_grad()
+    def new_cache(self, source: Source | None = None) -> Cache:
+        """Returns a cache that has read nothing yet but the source, where there is one."""
+        if self.config.direction != "causal":
+            raise RecipeError(
+                f"This trunk is {self.config.direction}: every piece reads those behind it, so "
+                "that nothing it has read can be kept. Only a causal trunk writes piece by piece."
+            )
+        if source is None:
+            return Cache([LayerCache() for _ in self._blocks], None)
+        answers = [block.cross_attention.answers(source.hidden_BSD) for block in self._blocks]
+        return Cache([LayerCache(each) for each in answers], source.visibility)
+
+    @torch.no_grad()
+    def extend(self, text: Text, cache: Cache) -> Tensor:
+        """Returns a vector for each further position of the rows in a cache, and keeps them."""
+        if text.document_BT is not None:
+            raise RecipeError("Packed rows cannot be continued. Give one document a row.")
+        self.config.check_length(cache.num_positions + text.tokens_BT.shape[1])
+        hidden_BTD, rotation = self._begin(text, cache.place(text))
+        visibility = onward(text.tokens_BT, cache.num_positions, cache.is_token_BS)
+        for block, kept in zip(self._blocks, cache.layers, strict=True):
+            hidden_BTD = block.extend(
+                hidden_BTD, visibility, rotation, kept, cache.source_visibility
+            )
+        normed_BTD: Tensor = self.norm(hidden_BTD)
+        return normed_BTD
+
+    @property
+    def _blocks(self) -> list[Block]:
+        """The layers, as what they are."""
+        return cast("list[Block]", list(self.layers))
+
+    def _begin(self, text: Text, position_BT: Tensor) -> tuple[Tensor, Rotation | None]:
+        """Returns the first vectors of a text, and the rotation of its queries and keys."""
+        rotation = self.rotary(position_BT) if self.rotary is not None else None
+        return self.embedding(text, position_BT), rotation
 
 
 class EncoderDecoder(nn.Module):
