@@ -9,6 +9,9 @@ from torch import Tensor, nn
 
 from headstart.apps.recipes.bert import bert
 from headstart.apps.recipes.compact import compact
+from headstart.decoding.greedy import Greedy
+from headstart.decoding.scoring import CachedScores
+from headstart.decoding.strategy import Limits
 from headstart.models.initialisation import initialise
 from headstart.models.inputs import Text
 from headstart.models.model import Model, new_model
@@ -234,3 +237,22 @@ def test_bert_without_segments_equals_their_bert():
     trunk = small_model(bert()).trunk
     tokens_BT = draw_tokens()
     assert_equal(trunk(Text(tokens_BT)), their_bert(trunk)(tokens_BT).last_hidden_state)
+
+
+@torch.no_grad()
+def test_causal_compact_writes_what_llama_writes():
+    model = small_model(compact("causal"))
+    tokens_BT, num_pieces, end_id = draw_tokens()[:, :7], 40, 88  # a piece that two rows write
+    theirs = llama(model).generate(
+        tokens_BT,
+        attention_mask=torch.ones_like(tokens_BT),
+        max_new_tokens=num_pieces,
+        do_sample=False,
+        eos_token_id=end_id,
+        pad_token_id=end_id,
+    )
+    limits = Limits(num_pieces=num_pieces, end_id=end_id)
+    ours = Greedy().decode(CachedScores(model.trunk, model.head), Text(tokens_BT), limits)
+    for (best,), their_row in zip(ours, theirs[:, 7:].tolist(), strict=True):
+        length = their_row.index(end_id) if end_id in their_row else num_pieces
+        assert list(best.ids) == their_row[:length]
