@@ -6,7 +6,9 @@ import random
 import pytest
 import sentencepiece
 
+from headstart.tokenizers.importing import import_tokenizer
 from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer
+from headstart.tokenizers.pieces import MASK
 
 NUM_TEXTS, NUM_WORDS, SIZE = 600, 400, 420
 
@@ -45,3 +47,14 @@ def foreign_pieces(foreign_model):
     pieces = processor.id_to_piece(list(range(3, processor.get_piece_size())))
     random.Random(4).shuffle(pieces)
     return pieces
+
+
+@pytest.fixture(scope="session", params=["unigram", "bpe", "imported"])
+def tokenizer(request, texts, foreign_model, foreign_pieces, tmp_path_factory):
+    """Every kind of tokenizer there is; each knows the blank."""
+    if request.param != "imported":
+        return learn_tokenizer(texts, TokenizerConfig(size=SIZE, kind=request.param))
+    folder = tmp_path_factory.mktemp("foreign")
+    (folder / "foreign.model").write_bytes(foreign_model)
+    (folder / "dict.txt").write_text("".join(f"{piece} 1\n" for piece in foreign_pieces))
+    return import_tokenizer(folder / "foreign.model", folder / "dict.txt").with_pieces([MASK])
