@@ -1,6 +1,7 @@
 """One vector for a whole text, from the vectors of its real positions.
 
-Legend: B batch, T positions, D width. A text of nothing but padding gives zeros.
+Legend: B batch, T positions, D width, N positions of groups, G groups. A text of nothing but
+padding gives zeros.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,6 +28,17 @@ def mean(hidden_BTD: Tensor, is_token_BT: Tensor) -> Tensor:
     real_BTD = torch.where(is_token_BT[:, :, None], hidden_BTD, 0)
     num_tokens_B = is_token_BT.sum(dim=1).clamp(min=1)
     return real_BTD.sum(dim=1) / num_tokens_B[:, None]
+
+
+def by_group(hidden_BTD: Tensor, group_BT: Tensor, num_groups: int) -> Tensor:
+    """The average of each group's positions, such as those of a word. Shape (groups, D).
+
+    Groups are numbered through all rows; a position of none has a number below 0.
+    """
+    is_grouped_BT = group_BT >= 0
+    vector_ND, group_N = hidden_BTD[is_grouped_BT], group_BT[is_grouped_BT]
+    sum_GD = vector_ND.new_zeros(num_groups, vector_ND.shape[1]).index_add(0, group_N, vector_ND)
+    return sum_GD / group_N.bincount(minlength=num_groups).clamp(min=1)[:, None]
 
 
 POOLINGS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {

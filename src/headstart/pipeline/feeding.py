@@ -1,0 +1,109 @@
+"""How a run reads a text: with the marks that its objective put around texts in training.
+
+Legend: B rows, T positions, D width.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from headstart.errors import RecipeError
+from headstart.models.heads.language import LanguageHead
+from headstart.models.heads.next_sentence import LanguageAndNextHead
+from headstart.models.inputs import Text
+from headstart.models.model import Model
+from headstart.pipeline.recipe import Recipe
+from headstart.tokenizers.pieces import FIRST, PADDING_ID, SEPARATOR, START
+from headstart.tokenizers.tokenizer import Tokenizer
+
+# For each objective, the pieces before and behind a text.
+MARKS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "causal": ((START,), ()),
+    "masked": ((), ()),
+    "masked+next": ((FIRST,), (SEPARATOR,)),
+}
+
+
+class UsableRun(Protocol):
+    """What of a run is needed to use it."""
+
+    @property
+    def recipe(self) -> Recipe:
+        """What the run is."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """How it cuts text."""
+
+    @property
+    def model(self) -> Model[Any, Any]:
+        """What it has learned."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The ids before and behind a text."""
+
+    before: tuple[int, ...]
+    behind: tuple[int, ...]
+
+    @property
+    def num_pieces(self) -> int:
+        """How many there are."""
+        return len(self.before) + len(self.behind)
+
+    def around(self, ids: Sequence[int]) -> list[int]:
+        """Returns a text as it is read."""
+        return [*self.before, *ids, *self.behind]
+
+
+def marks_of(run: UsableRun) -> Marks:
+    """Returns the marks with which a run has read texts."""
+    if run.recipe.objective not in MARKS:
+        raise RecipeError(
+            f"This run's objective is {run.recipe.objective}, which reads no single texts. Choose "
+            f"a run with one of: {', '.join(MARKS)}."
+        )
+    before, behind = MARKS[run.recipe.objective]
+    id_of = run.tokenizer.id_of
+    return Marks(tuple(id_of[piece] for piece in before), tuple(id_of[piece] for piece in behind))
+
+
+def as_text(run: UsableRun, rows: Sequence[Sequence[int]]) -> Text:
+    """Returns rows of pieces as a run's model reads them, padded behind."""
+    device = device_of(run)
+    longest = max(map(len, rows))
+    tokens_BT = torch.tensor([[*row, *[PADDING_ID] * (longest - len(row))] for row in rows])
+    if min(map(len, rows)) == longest:
+        return Text(tokens_BT.to(device))
+    length_B1 = torch.tensor([[len(row)] for row in rows])
+    return Text(tokens_BT.to(device), (torch.arange(longest) < length_B1).to(device))
+
+
+@torch.inference_mode()
+def hidden_vectors(run: UsableRun, text: Text) -> Tensor:
+    """Returns the run's vector for each position. Shape (B, T, D)."""
+    hidden_BTD: Tensor = run.model.trunk(text)
+    return hidden_BTD
+
+
+def language_head(run: UsableRun) -> LanguageHead:
+    """Returns the head that scores pieces."""
+    head = run.model.head
+    if isinstance(head, LanguageAndNextHead):
+        return head.language
+    assert isinstance(head, LanguageHead)
+    return head
+
+
+def device_of(run: UsableRun) -> torch.device:
+    """Returns where a run's weights are."""
+    return next(run.model.parameters()).device
+
+
+def special_ids(tokenizer: Tokenizer) -> tuple[int, ...]:
+    """Returns the ids of pieces that stand for no text."""
+    return tuple(sorted(tokenizer.id_of[piece] for piece in tokenizer.special_pieces))

@@ -1,0 +1,82 @@
+"""Tiny runs that have learned nothing, one for each objective, over one tiny tokenizer."""
+
+import random
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from headstart.apps.recipes.bert import bert
+from headstart.apps.recipes.compact import compact
+from headstart.models.initialisation import initialise
+from headstart.models.model import Model, new_model
+from headstart.pipeline.recipe import Recipe, with_vocabulary
+from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer
+from headstart.tokenizers.tokenizer import Tokenizer
+
+WORDS = [
+    "le",
+    "la",
+    "chat",
+    "chien",
+    "livre",
+    "maison",
+    "rouge",
+    "bleu",
+    "grand",
+    "petit",
+    "voit",
+    "mange",
+    "lit",
+    "aime",
+    "ville",
+]
+RECIPES = {
+    "causal": lambda: compact("causal"),
+    "masked": lambda: compact("masked"),
+    "masked+next": bert,
+}
+
+
+@dataclass(frozen=True)
+class TinyRun:
+    folder: Path
+    recipe: Recipe
+    tokenizer: Tokenizer
+    model: Model
+
+
+def tiny(recipe: Recipe, length: int = 48) -> Recipe:
+    """A recipe of the same kind, of which a step takes a millisecond."""
+    layer = replace(recipe.model.trunk.layer, width=32, num_heads=2, feed_forward_width=48)
+    trunk = replace(recipe.model.trunk, layer=replace(layer, dropout=0.0), num_layers=2)
+    return replace(recipe, model=replace(recipe.model, trunk=trunk), length=length)
+
+
+@torch.no_grad()
+def tiny_run(recipe: Recipe, tokenizer: Tokenizer) -> TinyRun:
+    recipe = with_vocabulary(tiny(recipe), tokenizer.size)
+    model = new_model(recipe.model)
+    initialise(model, seed=1)
+    generator = torch.Generator().manual_seed(2)
+    for parameter in model.parameters():
+        # Larger than first weights are, so that what it writes is not always the same.
+        parameter += 0.1 * torch.randn(parameter.shape, generator=generator)
+    return TinyRun(Path("run"), recipe, tokenizer, model.eval())
+
+
+@pytest.fixture(scope="session")
+def texts() -> list[str]:
+    draw = random.Random(1)
+    return [" ".join(draw.choices(WORDS, k=draw.randint(4, 12))) + "." for _ in range(300)]
+
+
+@pytest.fixture(scope="session")
+def tokenizer(texts) -> Tokenizer:
+    return learn_tokenizer(texts, TokenizerConfig(size=298))
+
+
+@pytest.fixture(scope="session")
+def runs(tokenizer) -> dict[str, TinyRun]:
+    return {name: tiny_run(recipe(), tokenizer) for name, recipe in RECIPES.items()}
