@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from headstart.errors import RecipeError
 from headstart.models.heads.config import Pooling
 from headstart.models.pooling import POOLINGS, by_group
 from headstart.pipeline.feeding import UsableRun, as_text, hidden_vectors, marks_of
+from headstart.pipeline.vector_file import Owner, write_vectors
 from headstart.tokenizers.spans import cut_with_spans
 from headstart.tokenizers.words import Word, words_of
 
@@ -138,3 +140,39 @@ def joined(vectors: Sequence[Vectors], num_pieces: Sequence[int], pooling: Pooli
         return vectors[-1 if pooling == "last" else 0]
     mean: Vectors = np.average(np.stack(vectors), axis=0, weights=num_pieces).astype(np.float32)
     return mean
+
+
+def write_words(
+    run: UsableRun, counted: Iterable[Passage], parts: Iterable[Passage], path: Path
+) -> int:
+    """Writes a vector for each word; the same passages are read twice, once to be counted."""
+    num_rows = sum(len(part.words) for part in counted)
+    blocks = (
+        (vectors, [owner_of(use.passage, use.word.begin, use.word.end) for use in uses])
+        for vectors, uses in embed_words(run, parts)
+    )
+    write_vectors(path, num_rows, run.model.trunk.config.width, blocks)
+    return num_rows
+
+
+def write_texts(
+    run: UsableRun,
+    counted: Iterable[Passage],
+    parts: Iterable[Passage],
+    path: Path,
+    pooling: Pooling,
+) -> int:
+    """Writes a vector for each text; the same passages are read twice, once to be counted."""
+    num_rows = sum(1 for _ in groupby(part.number for part in counted))
+    blocks = (
+        (vector[None], [owner_of(part, 0, len(part.text))])
+        for vector, part in embed_texts(run, parts, pooling)
+    )
+    write_vectors(path, num_rows, run.model.trunk.config.width, blocks)
+    return num_rows
+
+
+def owner_of(part: Passage, begin: int, end: int) -> Owner:
+    """Says to which characters of which text a vector belongs."""
+    place = {"text": part.number, "file": str(part.place.path), "line": part.place.line}
+    return {**place, "begin": begin, "end": end, "characters": part.text[begin:end]}

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from headstart.errors import DataError, FileError, RecipeError
 from headstart.files import durable_file
 
-Rows = Iterable[tuple[NDArray[np.float32], list[Mapping[str, object]]]]
+Owner = Mapping[str, object]
+Rows = Iterable[tuple[NDArray[np.float32], list[Owner]]]
 SUFFIX, ROWS_SUFFIX = ".npy", ".jsonl"
 
 

@@ -12,6 +12,9 @@ from headstart import __version__
 from headstart.apps.cli.anatomy import anatomy
 from headstart.apps.cli.check import check
 from headstart.apps.cli.data import data
+from headstart.apps.cli.embed import embed
+from headstart.apps.cli.fill import fill
+from headstart.apps.cli.generate import generate
 from headstart.apps.cli.tokenizer import tokenizer
 from headstart.errors import HeadstartError
 
@@ -19,6 +22,9 @@ COMMANDS: Mapping[str, click.Command] = {
     "data": data,
     "check": check,
     "tokenizer": tokenizer,
+    "generate": generate,
+    "fill": fill,
+    "embed": embed,
     "anatomy": anatomy,
 }
 

@@ -1,0 +1,54 @@
+"""What the commands that use a run share: the run, where it works, and the text it is given."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from headstart.apps.cli.options import THREADS, packed
+
+if TYPE_CHECKING:
+    from headstart.pipeline.run_folder import Run
+
+STANDARD_INPUT = "-"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where the work is done."""
+
+    device: str
+    num_threads: int | None
+
+
+place_options = packed(
+    "place",
+    Place,
+    click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto."),
+    click.option("--threads", "num_threads", type=THREADS, help="Threads to use."),
+)
+run_argument = click.argument("run", type=click.Path(path_type=Path))
+
+
+def open_run(folder: Path, device: str, num_threads: int | None) -> Run:
+    """Loads a run onto the device that was asked for."""
+    import torch
+
+    from headstart.pipeline.run_folder import load_run
+    from headstart.pipeline.this_machine import choose_device
+
+    if num_threads is not None:
+        torch.set_num_threads(num_threads)
+    return load_run(folder, choose_device(device))
+
+
+def given_text(text: str) -> str:
+    """Returns a text as it was typed, or what comes in where it is a dash."""
+    if text != STANDARD_INPUT:
+        return text
+    # The end of the last line is the pipe's, not the text's.
+    return sys.stdin.read().removesuffix("\n").removesuffix("\r")

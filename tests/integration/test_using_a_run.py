@@ -1,0 +1,215 @@
+"""The commands that use a run, on tiny runs of each objective."""
+
+import json
+import random
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+
+from headstart.apps.cli import embed, fill, generate
+from headstart.apps.cli.main import main
+from headstart.apps.recipes.bert import bert
+from headstart.apps.recipes.compact import compact
+from headstart.models.initialisation import initialise
+from headstart.models.model import Model, new_model
+from headstart.pipeline.recipe import Recipe, with_vocabulary
+from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer
+from headstart.tokenizers.tokenizer import Tokenizer
+
+WORDS = ["le", "la", "chat", "livre", "maison", "rouge", "grand", "voit", "mange", "lit", "ville"]
+RECIPES = {"causal": compact("causal"), "masked": compact("masked"), "masked+next": bert()}
+
+
+@dataclass(frozen=True)
+class TinyRun:
+    folder: Path
+    recipe: Recipe
+    tokenizer: Tokenizer
+    model: Model
+
+
+def text_of(draw: random.Random) -> str:
+    return " ".join(draw.choices(WORDS, k=draw.randint(4, 12))) + "."
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    draw = random.Random(1)
+    return [text_of(draw) for _ in range(300)]
+
+
+@pytest.fixture(scope="module")
+def runs(texts) -> dict[str, TinyRun]:
+    tokenizer = learn_tokenizer(texts, TokenizerConfig(size=290))
+    return {name: tiny_run(recipe, tokenizer) for name, recipe in RECIPES.items()}
+
+
+@torch.no_grad()
+def tiny_run(recipe: Recipe, tokenizer: Tokenizer) -> TinyRun:
+    layer = replace(recipe.model.trunk.layer, width=32, num_heads=2, feed_forward_width=48)
+    trunk = replace(recipe.model.trunk, layer=layer, num_layers=2)
+    recipe = replace(recipe, model=replace(recipe.model, trunk=trunk), length=48)
+    recipe = with_vocabulary(recipe, tokenizer.size)
+    model = new_model(recipe.model)
+    initialise(model, seed=1)
+    for parameter in model.parameters():
+        parameter += 0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(2))
+    return TinyRun(Path("run"), recipe, tokenizer, model.eval())
+
+
+@pytest.fixture
+def invoke(runs, monkeypatch):
+    for command in (embed, fill, generate):
+        monkeypatch.setattr(command, "open_run", lambda folder, *_: runs[str(folder)])
+
+    def run(*words: str, **extra: object):
+        return CliRunner().invoke(main, list(words), **extra)
+
+    return run
+
+
+@pytest.fixture
+def corpus(texts, tmp_path) -> Path:
+    path = tmp_path / "texts.txt"
+    path.write_text("\n".join(texts[:60]) + "\n")
+    return path
+
+
+def sentence(result) -> str:
+    assert result.exit_code == 2, result.output
+    assert result.stderr.startswith("headstart: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def test_generate_prints_the_prompt_and_what_comes_behind(invoke):
+    first, again, other = (
+        invoke("generate", "causal", "le chat", "--pieces", "12", "--seed", seed)
+        for seed in ("1", "1", "2")
+    )
+    assert first.exit_code == 0, first.output
+    assert first.stdout.startswith("le chat")
+    assert first.stdout == again.stdout != other.stdout
+
+
+def test_generate_reads_the_prompt_from_standard_input(invoke):
+    typed, piped = (
+        invoke("generate", "causal", prompt, "--strategy", "greedy", "--pieces", "9", input=piped)
+        for prompt, piped in (("le chat", ""), ("-", "le chat\n"))
+    )
+    assert typed.stdout == piped.stdout
+
+
+def test_generate_without_a_prompt_begins_a_text(invoke):
+    result = invoke("generate", "causal", "--pieces", "9")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.strip()
+
+
+def test_generate_as_json_has_every_text_and_how_it_was_drawn(invoke):
+    words = ["--count", "3", "--pieces", "8", "--top-k", "20", "--temperature", "1.2", "--json"]
+    answer = json.loads(invoke("generate", "causal", "le chat", *words).stdout)
+    assert answer["choosing"] == {
+        "strategy": "sample",
+        "temperature": 1.2,
+        "top_k": 20,
+        "top_p": 0.95,
+        "seed": 0,
+    }
+    assert len(answer["texts"]) == 3
+    for one in answer["texts"]:
+        assert one["text"] == "le chat" + one["continuation"]
+        assert one["num_pieces"] <= 8
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("generate masked le", "cannot write on"),
+        ("generate masked+next le", "cannot write on"),
+        ("generate causal le --temperature 0", "choose the strategy greedy"),
+        ("generate causal le --strategy greedy --top-p 0.5", "--top-p would change nothing"),
+        ("generate causal le --strategy greedy --count 2", "--count would change nothing"),
+        ("generate causal le --pieces 9000", "ask for fewer pieces"),
+        ("generate causal le --strategy beam", "'beam' is not one of"),
+        ("fill causal <mask>", "never seen a blank"),
+        ("fill masked chat", "There is no <mask>"),
+        ("embed masked --file no-such-file.txt --out v.npy", "no-such-file.txt"),
+        ("embed masked --file README.md", "There is nothing to do"),
+        ("embed masked --file x.txt --out v.npy --pooling mean", "Add --what texts"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_sentence(invoke, words, expected):
+    assert expected in sentence(invoke(*words.split()))
+
+
+def test_vectors_go_into_npy_only(invoke, corpus):
+    assert "Name a .npy file" in sentence(
+        invoke("embed", "masked", "--file", str(corpus), "--out", str(corpus))
+    )
+
+
+@pytest.mark.parametrize("objective", ["masked", "masked+next"])
+def test_fill_shows_pieces_with_their_probabilities(invoke, objective):
+    result = invoke("fill", objective, "le <mask> rouge", "--top", "4")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.count(" %") == 4
+    answer = json.loads(invoke("fill", objective, "le <mask> <mask>", "--json").stdout)
+    assert [len(blank) for blank in answer["blanks"]] == [5, 5]
+    assert all(0 < one["probability"] < 1 for blank in answer["blanks"] for one in blank)
+
+
+@pytest.mark.parametrize("objective", RECIPES)
+def test_embed_writes_a_vector_for_each_word_and_says_whose(invoke, texts, corpus, objective):
+    out = corpus.parent / "vectors.npy"
+    result = invoke("embed", objective, "--file", str(corpus), "--out", str(out))
+    assert result.exit_code == 0, result.output
+    vectors = np.load(out)
+    owners = [json.loads(line) for line in out.with_suffix(".jsonl").read_text().splitlines()]
+    words = [word for text in texts[:60] for word in text.split()]
+    assert vectors.shape == (len(words), 32)
+    assert [owner["characters"] for owner in owners] == words
+    for row, owner in enumerate(owners):
+        text = texts[owner["text"]]
+        assert owner["row"] == row
+        assert owner["line"] == owner["text"] + 1
+        assert text[owner["begin"] : owner["end"]] == owner["characters"]
+    assert np.isfinite(vectors).all()
+
+
+@pytest.mark.parametrize("pooling", ["mean", "first", "last", None])
+def test_embed_writes_a_vector_for_each_text(invoke, corpus, pooling):
+    out = corpus.parent / "texts.npy"
+    words = ["--file", str(corpus), "--what", "texts", "--out", str(out), "--json"]
+    words += ["--pooling", pooling] if pooling else []
+    result = invoke("embed", "masked", *words)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout) == {"vectors": str(out), "rows": 60, "width": 32}
+    assert np.load(out).shape == (60, 32)
+
+
+def test_embed_shows_the_uses_nearest_in_context(invoke, corpus):
+    words = ["--file", str(corpus), "--neighbours", "Chat", "--count", "2"]
+    shown = invoke("embed", "masked", *words)
+    assert shown.exit_code == 0, shown.output
+    assert "[chat]" in shown.stdout
+    answer = json.loads(invoke("embed", "masked", *words, "--json").stdout)
+    assert answer["num_uses"] == len(answer["uses"]) > 10
+    for use in answer["uses"]:
+        assert len(use["nearest"]) == 2
+        assert use["nearest"][0]["cosine"] >= use["nearest"][1]["cosine"]
+
+
+def test_bad_lines_are_complained_about_once(invoke, corpus):
+    corpus.write_bytes(b"le chat\n\xff\xfe bad\nla ville\n")
+    out = corpus.parent / "vectors.npy"
+    words = ["embed", "masked", "--file", str(corpus), "--out", str(out)]
+    assert "line 2" in sentence(invoke(*words))
+    skipped = invoke(*words, "--skip-bad")
+    assert skipped.exit_code == 0, skipped.output
+    assert skipped.stderr.count("is not UTF-8") == 1
+    assert np.load(out).shape == (4, 32)
