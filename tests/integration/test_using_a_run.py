@@ -2,6 +2,7 @@
 
 import json
 import random
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -213,3 +214,18 @@ def test_bad_lines_are_complained_about_once(invoke, corpus):
     assert skipped.exit_code == 0, skipped.output
     assert skipped.stderr.count("is not UTF-8") == 1
     assert np.load(out).shape == (4, 32)
+
+
+def shown_commands() -> list[str]:
+    page = Path(__file__).parents[2] / "docs" / "using-a-run.md"
+    return [line.removeprefix("$ ") for line in page.read_text().splitlines() if line[:2] == "$ "]
+
+
+@pytest.mark.parametrize("command", shown_commands())
+def test_commands_shown_in_the_docs_work(invoke, runs, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(runs, "runs/causal", runs["causal"])
+    monkeypatch.setitem(runs, "runs/masked", runs["masked"])
+    Path("reviews.txt").write_text("un avocat plaide.\nun avocat dans la salade.\n")
+    result = invoke(*shlex.split(command)[1:])
+    assert result.exit_code == 0, result.output

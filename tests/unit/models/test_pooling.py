@@ -7,7 +7,7 @@ from torch import Tensor
 from headstart.models.heads.config import LabelHeadConfig
 from headstart.models.heads.label import LabelHead
 from headstart.models.inputs import Text
-from headstart.models.pooling import POOLINGS, first, last, mean
+from headstart.models.pooling import POOLINGS, by_group, first, last, mean
 
 # Two rows of four positions, of vectors (1, -1), (2, -2), (3, -3), (4, -4) and ten times those.
 NUMBERS_BT = torch.tensor([[1.0, 2.0, 3.0, 4.0], [10.0, 20.0, 30.0, 40.0]])
@@ -110,3 +110,10 @@ def test_label_head_pools_as_its_config_says(pooling):
     expected_BD = POOLINGS[pooling](HIDDEN_BTD, is_token_BT)
     assert torch.equal(head.pool(HIDDEN_BTD, text), expected_BD)
     assert torch.equal(head(HIDDEN_BTD, text), head.output(expected_BD))
+
+
+def test_group_is_the_average_of_its_positions_in_any_row():
+    hidden_BTD = torch.arange(12.0).view(2, 3, 2)
+    group_BT = torch.tensor([[0, 0, -1], [2, -1, 2]])
+    expected = [[1.0, 2.0], [0.0, 0.0], [8.0, 9.0]]
+    assert by_group(hidden_BTD, group_BT, 3).tolist() == expected

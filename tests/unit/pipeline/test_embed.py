@@ -85,6 +85,21 @@ def test_word_longer_than_a_row_is_known_by_its_beginning(runs):
     assert (part.words[0].begin, part.words[0].end) == (0, 500)
 
 
+def test_texts_are_read_only_as_they_are_needed(runs, texts):
+    num_read = 0
+
+    def counted():
+        nonlocal num_read
+        for document in documents(texts * 100):
+            num_read += 1
+            yield document
+
+    blocks = embed_words(runs["masked"], passages(runs["masked"], counted()))
+    vectors, uses = next(blocks)
+    assert len(vectors) == len(uses)
+    assert num_read <= 1 + len({use.passage.number for use in uses}) < 2_000
+
+
 def test_text_without_words_has_no_vector(runs):
     parts = list(passages(runs["masked"], documents(["le chat", "   ", "la"])))
     assert [part.number for part in parts] == [0, 2]
