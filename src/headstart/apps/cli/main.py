@@ -12,6 +12,9 @@ from headstart import __version__
 from headstart.apps.cli.anatomy import anatomy
 from headstart.apps.cli.check import check
 from headstart.apps.cli.data import data
+from headstart.apps.cli.pretrain import pretrain
+from headstart.apps.cli.resume import resume
+from headstart.apps.cli.runs import runs
 from headstart.apps.cli.tokenizer import tokenizer
 from headstart.errors import HeadstartError
 
@@ -19,6 +22,9 @@ COMMANDS: Mapping[str, click.Command] = {
     "data": data,
     "check": check,
     "tokenizer": tokenizer,
+    "pretrain": pretrain,
+    "resume": resume,
+    "runs": runs,
     "anatomy": anatomy,
 }
 
