@@ -7,6 +7,8 @@ HeadstartError              one sentence for the person who typed the command; e
 ├── FileError               a file that cannot be read or written
 │   ├── DamagedFileError    a file whose bytes are not the ones that were written
 │   └── LockedError         a folder that another process is working in
+├── RunError                a run that cannot be begun, found or gone on with
+│   └── DivergedError       a loss or gradient that is no number
 └── LedgerError             two derivations of one figure disagree; exit code 1
 """
 
@@ -41,6 +43,14 @@ class DamagedFileError(FileError):
 
 class LockedError(FileError):
     """Another process is working in the folder."""
+
+
+class RunError(HeadstartError):
+    """A run cannot be begun, found or gone on with."""
+
+
+class DivergedError(RunError):
+    """A loss or a gradient is no number; the step that made it was not taken."""
 
 
 class LedgerError(HeadstartError):

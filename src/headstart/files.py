@@ -19,6 +19,8 @@ from headstart.errors import DamagedFileError, FileError, LockedError
 
 NUM_BYTES_PER_READ = 1 << 20
 CACHE_VARIABLE = "HEADSTART_CACHE"
+# The end of the names of what is still being written.
+PART = ".part"
 
 
 class DurableFile:
@@ -63,7 +65,7 @@ def durable_file(path: Path) -> Iterator[DurableFile]:
     # Through a link, as any other write; the rename would put a file in the link's place.
     target = Path(os.path.realpath(path))
     # A short name of its own, since the target's may already be as long as a name can be.
-    beside = target.parent / f".{secrets.token_hex(8)}.part"
+    beside = target.parent / f".{secrets.token_hex(8)}{PART}"
     try:
         _make_folder(target.parent)
         handle = beside.open("xb")
@@ -87,6 +89,55 @@ def durable_file(path: Path) -> Iterator[DurableFile]:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)
         raise
+
+
+@contextlib.contextmanager
+def durable_folder(path: Path) -> Iterator[Path]:
+    """Yields an empty folder that appears at `path`, whole, only if the block succeeds."""
+    beside = path.parent / f".{secrets.token_hex(8)}{PART}"
+    try:
+        _make_folder(beside)
+    except OSError as error:
+        raise _write_error(path, error, 0) from error
+    try:
+        yield beside
+        try:
+            beside.rename(path)
+            _sync_folder(path.parent)
+        except OSError as error:
+            raise _write_error(path, error, 0) from error
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+
+
+def remove_folder(path: Path) -> None:
+    """Removes a folder so that a kill on the way leaves it whole or gone, never a half of it."""
+    beside = path.parent / f".{secrets.token_hex(8)}{PART}"
+    try:
+        path.rename(beside)
+        shutil.rmtree(beside)
+    except OSError as error:
+        raise FileError(f"Cannot remove {path}: {_reason(error)}.") from error
+
+
+def sweep(folder: Path) -> None:
+    """Removes what killed writers left beside their targets; only for whoever holds the lock."""
+    for path in folder.rglob(f".*{PART}"):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def require_space(folder: Path, num_bytes: int, what: str) -> None:
+    """Raises an error unless the disk has room for so many bytes more."""
+    num_free_bytes = shutil.disk_usage(folder).free
+    if num_free_bytes < num_bytes:
+        raise FileError(
+            f"{folder} has {num_free_bytes:,} bytes free, but {what} needs {num_bytes:,}. "
+            "Free some space, or choose another folder."
+        )
 
 
 def write_bytes(path: Path, data: bytes) -> str:
@@ -116,6 +167,27 @@ def read_json(path: Path) -> object:
         raise DamagedFileError(
             f"{path} is not valid JSON ({error}). Restore it from a copy."
         ) from error
+
+
+def write_sealed_json(path: Path, value: object) -> str:
+    """Writes one JSON value with its own SHA-256 beside it, so that any damage is noticed."""
+    return write_json(path, {"sha256": json_digest(value), "value": value})
+
+
+def read_sealed_json(path: Path) -> object:
+    """Reads one JSON value and checks that it is the one that was written."""
+    sealed = read_json(path)
+    if not isinstance(sealed, dict) or sealed.get("sha256") != json_digest(sealed.get("value")):
+        raise DamagedFileError(
+            f"{path} is damaged: its content is not what was written. Restore it from a copy."
+        )
+    value: object = sealed["value"]
+    return value
+
+
+def json_digest(value: object) -> str:
+    """Returns the SHA-256 of a JSON value, whatever its layout."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def sha256_of(path: Path) -> str:
@@ -168,6 +240,15 @@ def locked(folder: Path) -> Iterator[None]:
                 "Wait for it to end, stop it, or choose another folder."
             )
         yield
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether another process is working in a folder."""
+    try:
+        with (folder / ".lock").open("r+b") as handle:
+            return not _try_lock(handle)
+    except OSError:  # no lock was ever made there, or it is not ours to look at
+        return False
 
 
 def cache_folder() -> Path:

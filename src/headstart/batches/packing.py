@@ -4,6 +4,7 @@ Which row stands where is a function of seed, epoch and step alone, so that any 
 for at once, and a run that goes on reads what it would have read.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,8 @@ class PackedRows:
 
     tokens: NDArray[np.int64]
     documents: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    """Where each row begins in the store."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +62,35 @@ class PackedBatches:
         num_spare = self.store.num_tokens - self.num_rows * self.length
         shift = derive_seed(self.seed, "shift", epoch) % min(num_spare + 1, self.length)
         starts = rows * self.length + shift
-        tokens = np.stack(
-            [self.store.tokens(start, start + self.length) for start in starts.tolist()]
-        )
-        return PackedRows(tokens, self.documents_of(starts))
+        return packed_rows(self.store, starts, self.length)
 
-    def documents_of(self, starts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Returns, for each token of rows that begin here, the number of its document, from 0."""
-        places = starts[:, None] + np.arange(self.length)
-        numbers = np.searchsorted(self.store.document_starts, places.ravel(), side="right")
-        grid = numbers.reshape(places.shape)
-        return grid - grid[:, :1]
+
+def rows_in_order(
+    store: TokenStore, length: int, sequences: int, num_shared: int
+) -> Iterator[PackedRows]:
+    """Yields all of a store from first to last; each row repeats so many tokens of the one before.
+
+    What fills no row at the end comes as one short row, so that no token is left out.
+    """
+    last = store.num_tokens - num_shared
+    starts = np.arange(0, max(0, last), length - num_shared)
+    is_whole = starts + length <= store.num_tokens
+    whole = starts[is_whole]
+    for begin in range(0, len(whole), sequences):
+        yield packed_rows(store, whole[begin : begin + sequences], length)
+    for start in starts[~is_whole].tolist():
+        yield packed_rows(store, np.array([start]), store.num_tokens - start)
+
+
+def packed_rows(store: TokenStore, starts: NDArray[np.int64], length: int) -> PackedRows:
+    """Returns the rows of a store that begin at these places."""
+    tokens = np.stack([store.tokens(start, start + length) for start in starts.tolist()])
+    return PackedRows(tokens, documents_of(store, starts, length), starts)
+
+
+def documents_of(store: TokenStore, starts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
+    """Returns, for each token of rows that begin here, the number of its document, from 0."""
+    places = starts[:, None] + np.arange(length)
+    numbers = np.searchsorted(store.document_starts, places.ravel(), side="right")
+    grid = numbers.reshape(places.shape)
+    return grid - grid[:, :1]

@@ -1,7 +1,7 @@
 """A recipe: everything that describes a run, frozen, typed and free of torch."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from headstart.choices import choose
@@ -10,9 +10,12 @@ from headstart.models.config import EncoderDecoderConfig, TrunkConfig, require_c
 from headstart.models.heads.config import (
     LabelHeadConfig,
     LanguageAndNextHeadConfig,
+    LanguageHeadConfig,
     ModelConfig,
     Pooling,
 )
+from headstart.objectives.hiding import HidingConfig
+from headstart.training.config import LearningConfig, PlanConfig
 
 # Good and bad, as most first sets of examples have it.
 NUM_LABELS = 2
@@ -27,6 +30,9 @@ ANSWERED_SHARES: Mapping[str, float] = {
     "translation": 1.0,
 }
 
+# Where a trunk that learned by each objective has the most to say of a whole text.
+POOLINGS: Mapping[str, Pooling] = {"causal": "last", "masked": "mean", "masked+next": "first"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
@@ -39,6 +45,10 @@ class Recipe:
     length: int
     """Pieces in one sequence."""
     sequences_per_step: int
+    hiding: HidingConfig = field(default_factory=HidingConfig)
+    learning: LearningConfig = field(default_factory=LearningConfig)
+    plan: PlanConfig | None = None
+    """What a run has settled for itself; a recipe that nobody has begun has none."""
 
     def __post_init__(self) -> None:
         choose(self.objective, ANSWERED_SHARES, "objective")
@@ -77,6 +87,32 @@ def check_objective(objective: str, model: ModelConfig) -> None:
         raise RecipeError(
             "The objective masked+next needs a language and a next-sentence head, as bert has."
         )
+
+
+def with_objective(recipe: Recipe, objective: str) -> Recipe:
+    """Returns the recipe for another objective: the direction of its trunk and its head follow."""
+    choose(objective, ANSWERED_SHARES, "objective")
+    trunk, head = recipe.model.trunk, recipe.model.head
+    if objective == recipe.objective:
+        return recipe
+    if not isinstance(trunk, TrunkConfig) or objective == "translation":
+        raise RecipeError(
+            f"The recipe {recipe.name} has the objective {recipe.objective} and cannot have "
+            f"{objective}. Choose another recipe, such as compact."
+        )
+    language = head.language if isinstance(head, LanguageAndNextHeadConfig) else head
+    assert isinstance(language, LanguageHeadConfig)
+    has_pairs = objective == "masked+next"
+    model = ModelConfig(
+        trunk=replace(
+            trunk,
+            direction="causal" if objective == "causal" else "bidirectional",
+            # Sentences of a pair are told apart by their segment.
+            num_segments=2 if has_pairs else 0,
+        ),
+        head=LanguageAndNextHeadConfig(language=language) if has_pairs else language,
+    )
+    return replace(recipe, objective=objective, model=model, pooling=POOLINGS[objective])
 
 
 def with_vocabulary(recipe: Recipe, vocabulary_size: int) -> Recipe:

@@ -14,7 +14,9 @@ from headstart.models.heads.config import (
     LanguageHeadConfig,
     ModelConfig,
 )
+from headstart.objectives.hiding import HidingConfig
 from headstart.pipeline.recipe import Recipe
+from headstart.training.config import LearningConfig, PlanConfig
 
 TYPES: Mapping[str, type] = {
     kind.__name__: kind
@@ -27,6 +29,9 @@ TYPES: Mapping[str, type] = {
         LanguageHeadConfig,
         LabelHeadConfig,
         LanguageAndNextHeadConfig,
+        HidingConfig,
+        LearningConfig,
+        PlanConfig,
     )
 }
 
@@ -60,7 +65,11 @@ def from_json(value: object, where: str) -> Any:
     given = {
         name: from_json(item, f"{where}: {name}") for name, item in value.items() if name != "type"
     }
-    required = {field.name for field in fields(kind) if field.default is MISSING}
+    required = {
+        field.name
+        for field in fields(kind)
+        if field.default is MISSING and field.default_factory is MISSING
+    }
     if odd := sorted((set(given) - set(hints)) | (required - set(given))):
         raise RecipeError(
             f"{where} must have the fields {', '.join(hints)}; wrong or missing: {', '.join(odd)}."

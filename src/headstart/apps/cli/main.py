@@ -15,6 +15,9 @@ from headstart.apps.cli.data import data
 from headstart.apps.cli.embed import embed
 from headstart.apps.cli.fill import fill
 from headstart.apps.cli.generate import generate
+from headstart.apps.cli.pretrain import pretrain
+from headstart.apps.cli.resume import resume
+from headstart.apps.cli.runs import runs
 from headstart.apps.cli.tokenizer import tokenizer
 from headstart.errors import HeadstartError
 
@@ -22,6 +25,9 @@ COMMANDS: Mapping[str, click.Command] = {
     "data": data,
     "check": check,
     "tokenizer": tokenizer,
+    "pretrain": pretrain,
+    "resume": resume,
+    "runs": runs,
     "generate": generate,
     "fill": fill,
     "embed": embed,

@@ -16,3 +16,5 @@ RECIPES: Mapping[str, Callable[[], Recipe]] = {
     "strong": strong,
     "base": base,
 }
+# Those of the modern shape, which is another one when it is causal.
+MODERN: Mapping[str, Callable[[str], Recipe]] = {"compact": compact, "strong": strong}

@@ -4,24 +4,33 @@ import runpy
 from pathlib import Path
 from traceback import extract_tb
 
-from headstart.apps.recipes import RECIPES
+from headstart.apps.recipes import MODERN, RECIPES
 from headstart.choices import nearest
 from headstart.errors import HeadstartError, RecipeError
-from headstart.files import read_json
-from headstart.pipeline.recipe import Recipe
-from headstart.pipeline.recipe_json import recipe_from_json
+from headstart.pipeline.recipe import Recipe, with_objective
+from headstart.pipeline.run_files import read_recipe
 
-RECIPE_FILE = "recipe.json"
 RECIPE_FUNCTION = "recipe"
 
 
-def find_recipe(text: str) -> Recipe:
+def find_recipe(text: str, objective: str | None = None) -> Recipe:
     """Returns the recipe that a name, a run's folder or a Python file stands for."""
+    recipe = recipe_called(text)
+    if objective is None or objective == recipe.objective:
+        return recipe
+    if text in MODERN and objective == "causal":
+        # Causal, the modern shape is another library's, norms included.
+        return MODERN[text](objective)
+    return with_objective(recipe, objective)
+
+
+def recipe_called(text: str) -> Recipe:
+    """Returns the recipe that was named, with its own objective."""
     if text in RECIPES:
         return RECIPES[text]()
     path = Path(text)
     if text and path.is_dir():
-        return recipe_of_run(path)
+        return read_recipe(path)
     if path.suffix == ".py" and path.is_file():
         return recipe_of_file(path)
     raise RecipeError(
@@ -29,14 +38,6 @@ def find_recipe(text: str) -> Recipe:
         f"{', '.join(RECIPES)}; or name the folder of a run, or a Python file with a function "
         f"{RECIPE_FUNCTION}()."
     )
-
-
-def recipe_of_run(folder: Path) -> Recipe:
-    """Reads the recipe that a run keeps in its folder."""
-    path = folder / RECIPE_FILE
-    if not path.is_file():
-        raise RecipeError(f"{folder} is no run: it has no {RECIPE_FILE}. Name the folder of a run.")
-    return recipe_from_json(read_json(path), str(path))
 
 
 def recipe_of_file(path: Path) -> Recipe:

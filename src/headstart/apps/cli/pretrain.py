@@ -1,0 +1,235 @@
+"""The command `pretrain`: text to trunk, in a run that cannot be lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from headstart.apps.cli.options import Workplace, packed, workplace_options
+from headstart.apps.cli.reading import ReadingOptions, reading_options
+from headstart.apps.cli.stopping import exit_if_stopped, stopping
+from headstart.apps.cli.training_progress import watched
+from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE
+from headstart.apps.recipes.finding import find_recipe
+from headstart.corpora.sources import find_files
+from headstart.errors import RecipeError
+from headstart.files import locked
+from headstart.training.config import HeadKind, ScheduleKind
+
+if TYPE_CHECKING:
+    from headstart.pipeline.pretrain import Pretraining
+    from headstart.pipeline.recipe import Recipe
+
+EXAMPLES = """\b
+Examples:
+  headstart pretrain reviews.txt.xz --minutes 30 --out runs/reviews
+  headstart pretrain books/ --recipe lab --tokenizer tokenizer --tokens 20M --out runs/lab
+  headstart pretrain mine.txt --from runs/reviews --minutes 5 --out runs/mine
+"""
+FOLDER = click.Path(path_type=Path, file_okay=False)
+OBJECTIVES = ("causal", "masked", "masked+next")
+DEFAULT_RECIPE = "compact"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What is to be trained, and for how long."""
+
+    recipe: str | None
+    objective: str | None
+    start: Path | None
+    tokenizer: Path | None
+    valid: tuple[str, ...]
+    minutes: float | None
+    num_tokens: int | None
+    num_steps: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What of the recipe is to be otherwise."""
+
+    length: int | None
+    sequences: int | None
+    rate: float | None
+    schedule: ScheduleKind | None
+    accumulation: int | None
+    average_decay: float | None
+    head: HeadKind | None
+    hide_share: float | None
+    whole_words: bool
+
+    def applied(self, recipe: Recipe) -> Recipe:
+        """Returns the recipe with what was given put in its place."""
+        learning = given(
+            peak_rate=self.rate,
+            schedule=self.schedule,
+            accumulation=self.accumulation,
+            average_decay=self.average_decay,
+            head=self.head,
+        )
+        hiding = given(share=self.hide_share, hides_words=self.whole_words or None)
+        return replace(
+            recipe,
+            learning=replace(recipe.learning, **learning),
+            hiding=replace(recipe.hiding, **hiding),
+            **given(length=self.length, sequences_per_step=self.sequences),
+        )
+
+
+wanted_options = packed(
+    "wanted",
+    Wanted,
+    click.option(
+        "--recipe", help=f"A recipe's name, or a Python file.  [default: {DEFAULT_RECIPE}]"
+    ),
+    click.option(
+        "--objective",
+        type=click.Choice(OBJECTIVES),
+        help="What is learned.  [default: the recipe's]",
+    ),
+    click.option("--from", "start", type=FOLDER, help="A run to go on from, with other text."),
+    click.option(
+        "--tokenizer", type=FOLDER, help="A tokenizer's folder.  [default: learned from the text]"
+    ),
+    click.option("--valid", multiple=True, help="Held-out text.  [default: part of the corpus]"),
+    click.option("--minutes", type=POSITIVE_TYPE, help="Budget in minutes.  [default: 10]"),
+    click.option("--tokens", "num_tokens", type=COUNT_TYPE, help="Budget in tokens."),
+    click.option("--steps", "num_steps", type=COUNT_TYPE, help="Budget in steps."),
+)
+settings_options = packed(
+    "settings",
+    Settings,
+    click.option("--length", type=COUNT_TYPE, help="Tokens in a sequence."),
+    click.option("--sequences", type=COUNT_TYPE, help="Sequences in a step."),
+    click.option("--rate", type=POSITIVE_TYPE, help="The highest learning rate."),
+    click.option("--schedule", type=click.Choice(get_args(ScheduleKind)), help="How it falls."),
+    click.option(
+        "--accumulate", "accumulation", type=COUNT_TYPE, help="Parts of a step, for less memory."
+    ),
+    click.option("--average", "average_decay", type=float, help="Decay of averaged weights."),
+    click.option(
+        "--head", type=click.Choice(get_args(HeadKind)), help="Score all pieces, or a sample."
+    ),
+    click.option("--hide", "hide_share", type=float, help="Share of hidden pieces (masked)."),
+    click.option("--whole-words", is_flag=True, help="Hide whole words (masked)."),
+)
+save_option = click.option(
+    "--save-every", type=COUNT_TYPE, help="Steps between checkpoints.  [default: by time]"
+)
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("corpus", nargs=-1, required=True)
+@wanted_options
+@click.option("--out", type=FOLDER, required=True, help="The run's folder.")
+@settings_options
+@save_option
+@click.option("--deterministic", is_flag=True, help="The same bits on a GPU too; slower.")
+@workplace_options
+@reading_options
+def pretrain(
+    corpus: tuple[str, ...],
+    wanted: Wanted,
+    out: Path,
+    settings: Settings,
+    save_every: int | None,
+    deterministic: bool,
+    workplace: Workplace,
+    reading: ReadingOptions,
+) -> None:
+    """Pretrain a trunk on text.
+
+    CORPUS is any number of files, folders and patterns, as for the tokenizer. The run can be
+    stopped or killed at any time; `headstart resume` goes on with it.
+    """
+    recipe = settings.applied(chosen_recipe(wanted))
+    # Before torch is imported: whoever comes second is turned away at once.
+    with locked(out), stopping() as asked, watched(asked) as watch:
+        from headstart.pipeline.pretrain import Resumption, begin, resume_run
+
+        begin(to_pretraining(corpus, wanted, recipe, workplace, reading, deterministic), out, watch)
+        is_finished = resume_run(out, Resumption(save_every=save_every), watch)
+    show_end(out, is_finished=is_finished)
+    exit_if_stopped(asked)
+
+
+def given(**values: Any) -> dict[str, Any]:
+    """Returns the values that were given."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def chosen_recipe(wanted: Wanted) -> Recipe:
+    """Returns the recipe that was named, or that of the run to go on from."""
+    if wanted.start is None:
+        return find_recipe(wanted.recipe or DEFAULT_RECIPE, wanted.objective)
+    for name, value in (("--recipe", wanted.recipe), ("--tokenizer", wanted.tokenizer)):
+        if value is not None:
+            raise RecipeError(
+                f"{name} is {value}, but --from goes on with what {wanted.start} has. Leave one "
+                "out."
+            )
+    recipe = replace(find_recipe(str(wanted.start)), plan=None)
+    if wanted.objective not in {None, recipe.objective}:
+        raise RecipeError(
+            f"{wanted.start} was pretrained with the objective {recipe.objective} and cannot go on "
+            f"with {wanted.objective}. Leave --objective out, or begin without --from."
+        )
+    return recipe
+
+
+def to_pretraining(
+    corpus: tuple[str, ...],
+    wanted: Wanted,
+    recipe: Recipe,
+    workplace: Workplace,
+    reading: ReadingOptions,
+    deterministic: bool,
+) -> Pretraining:
+    """Returns what the options mean."""
+    from headstart.pipeline.corpus_stores import CorpusConfig
+    from headstart.pipeline.planning import Budget, Place
+    from headstart.pipeline.pretrain import Pretraining
+    from headstart.pipeline.this_machine import choose_device
+
+    return Pretraining(
+        recipe=recipe,
+        corpus=CorpusConfig(
+            corpus=absolute(corpus),
+            valid=absolute(wanted.valid) if wanted.valid else (),
+            documents=reading.documents,
+            text_column=reading.text_column,
+            skips_bad=reading.skip_bad,
+        ),
+        budget=Budget(
+            minutes=wanted.minutes, num_tokens=wanted.num_tokens, num_steps=wanted.num_steps
+        ),
+        place=Place(
+            device=choose_device(workplace.device),
+            num_threads=workplace.num_threads,
+            seed=workplace.seed,
+            is_deterministic=deterministic,
+        ),
+        tokenizer=wanted.tokenizer,
+        start=wanted.start,
+    )
+
+
+def absolute(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the files that names stand for, wherever a run is gone on with."""
+    return tuple(str(path.resolve()) for path in find_files(names))
+
+
+def show_end(folder: Path, *, is_finished: bool) -> None:
+    """Says what came out, or how to go on."""
+    if not is_finished:
+        click.echo(f"Stopped; nothing is lost. Go on with: headstart resume {folder}", err=True)
+        return
+    from headstart.apps.cli.output import print_tables
+    from headstart.pipeline.run_files import read_results
+    from headstart.reports.run_tables import results_table
+
+    print_tables([results_table(folder, read_results(folder))])

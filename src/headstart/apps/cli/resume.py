@@ -1,0 +1,44 @@
+"""The command `resume`: go on with a run that was stopped, killed or cut off."""
+
+from pathlib import Path
+
+import click
+
+from headstart.apps.cli.options import THREADS
+from headstart.apps.cli.pretrain import FOLDER, save_option, show_end
+from headstart.apps.cli.stopping import exit_if_stopped, stopping
+from headstart.apps.cli.training_progress import watched
+from headstart.errors import RunError
+from headstart.files import locked
+
+EXAMPLES = """\b
+Examples:
+  headstart resume runs/reviews
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("run", type=FOLDER)
+@save_option
+@click.option("--device", help="Another device than before.")
+@click.option("--threads", "num_threads", type=THREADS, help="Other threads than before.")
+@click.option("--force", is_flag=True, help="Go on although the text has changed.")
+def resume(
+    run: Path, save_every: int | None, device: str | None, num_threads: int | None, force: bool
+) -> None:
+    """Go on with a run from its last checkpoint, as if nothing had happened.
+
+    A run that was killed comes out bit for bit as it would have without the kill.
+    """
+    if not run.is_dir():
+        raise RunError(f"There is no folder {run}. Name the folder of a run.")
+    # Before torch is imported: whoever comes second is turned away at once.
+    with locked(run), stopping() as asked, watched(asked) as watch:
+        from headstart.pipeline.pretrain import Resumption, resume_run
+
+        wanted = Resumption(
+            device=device, num_threads=num_threads, save_every=save_every, is_forced=force
+        )
+        is_finished = resume_run(run, wanted, watch)
+    show_end(run, is_finished=is_finished)
+    exit_if_stopped(asked)

@@ -1,0 +1,134 @@
+"""Hidden pieces, and whether one sentence followed another: BERT's two objectives together."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from headstart.batches.sentence_pairs import SentencePair, SentencePairs
+from headstart.batches.store import TokenStore
+from headstart.errors import DataError
+from headstart.models.heads.next_sentence import LanguageAndNextHead
+from headstart.models.model import Model
+from headstart.models.trunks import Trunk
+from headstart.objectives.answers import next_loss, piece_loss
+from headstart.objectives.batch import NEXT, NOTHING, PIECES, Batch, Rows
+from headstart.objectives.hiding import HidingConfig
+from headstart.objectives.masked import Masked
+from headstart.objectives.objective import HeadLoss, Loss, StepRows, Stream
+from headstart.randomness import derive_seed
+from headstart.tokenizers.pieces import FIRST, PADDING_ID, SEPARATOR
+from headstart.tokenizers.tokenizer import Tokenizer
+
+# The classes of the next-sentence head.
+FOLLOWS, DOES_NOT = 0, 1
+# Rows cannot all be filled to the end; with this share of them the step keeps its size.
+FILLED_SHARE = 0.9
+
+
+@dataclass(frozen=True)
+class MaskedAndNext:
+    """Finds hidden pieces and tells true pairs of sentences from false ones."""
+
+    tokenizer: Tokenizer
+    head_loss: HeadLoss
+    hiding: HidingConfig
+
+    @cached_property
+    def masked(self) -> Masked:
+        """The half of the objective that hides pieces."""
+        return Masked(self.tokenizer, self.head_loss, self.hiding)
+
+    def training_rows(self, store: TokenStore, step: StepRows) -> Stream:
+        """Returns rows packed with pairs, as many pairs in every step."""
+        pairs = SentencePairs(store, step.length, step.seed)
+        per_step = pairs_per_step(pairs, step)
+        if (steps_per_epoch := len(pairs.anchors) // per_step) < 1:
+            raise DataError(
+                f"The text has {len(pairs.anchors):,} pairs of sentences, too few for one step of "
+                f"{per_step:,}. Give more text, or choose smaller steps."
+            )
+
+        def at(number: int) -> Rows:
+            epoch, place = divmod(number, steps_per_epoch)
+            numbers = np.arange(place * per_step, (place + 1) * per_step)
+            return self.hidden(pairs.in_epoch(numbers, epoch), step, "train", number)
+
+        return Stream(at=at, steps_per_epoch=steps_per_epoch)
+
+    def held_out_rows(self, store: TokenStore, step: StepRows) -> Iterator[Rows]:
+        """Yields every pair of a text once, the same pieces hidden each time."""
+        pairs = SentencePairs(store, step.length, step.seed)
+        per_step = pairs_per_step(pairs, step)
+        for start in range(0, len(pairs.anchors), per_step):
+            numbers = range(start, min(start + per_step, len(pairs.anchors)))
+            chosen = [pairs.pair(number, "held out") for number in numbers]
+            yield self.hidden(chosen, step, "held out", start)
+
+    def loss(self, model: Model[Trunk, LanguageAndNextHead], batch: Batch) -> Loss:
+        """Returns both losses, each summed over its own answers."""
+        hidden_BTD = model.trunk(batch.text)
+        return {
+            PIECES: piece_loss(model.head.language, hidden_BTD, batch, self.head_loss),
+            NEXT: next_loss(model.head.next_sentence, hidden_BTD, batch),
+        }
+
+    def hidden(self, pairs: Sequence[SentencePair], step: StepRows, *purpose: str | int) -> Rows:
+        """Returns pairs packed into rows, with some of their pieces hidden."""
+        rows = self.packed(pairs, step.length)
+        tokens, targets = self.masked.hide(rows.tokens, derive_seed(step.seed, "hide", *purpose))
+        return Rows(
+            tokens=tokens,
+            documents=rows.documents,
+            targets=targets,
+            names=rows.names,
+            is_token=rows.is_token,
+            segments=rows.segments,
+            follows=rows.follows,
+        )
+
+    def packed(self, pairs: Sequence[SentencePair], length: int) -> Rows:
+        """Puts pairs side by side into rows, each pair where it first fits."""
+        places, num_rows = first_fit([pair.length for pair in pairs], length)
+        shape = (num_rows, length)
+        tokens = np.full(shape, PADDING_ID)
+        documents, follows = np.full(shape, NOTHING), np.full(shape, NOTHING)
+        segments = np.zeros(shape, dtype=np.int64)
+        names: list[list[str]] = [[] for _ in range(num_rows)]
+        first, separator = (self.tokenizer.id_of[piece] for piece in (FIRST, SEPARATOR))
+        for number, (pair, (row, start)) in enumerate(zip(pairs, places, strict=True)):
+            stop, turn = start + pair.length, start + len(pair.first) + 2
+            tokens[row, start:stop] = [first, *pair.first, separator, *pair.second, separator]
+            segments[row, turn:stop] = 1
+            documents[row, start:stop] = number
+            follows[row, start] = FOLLOWS if pair.does_follow else DOES_NOT
+            names[row].append(f"{pair.start:,}")
+        return Rows(
+            tokens=tokens,
+            documents=documents,
+            targets=tokens,
+            names=tuple(f"the pairs at tokens {' and '.join(row)}" for row in names),
+            is_token=documents != NOTHING,
+            segments=segments,
+            follows=follows,
+        )
+
+
+def pairs_per_step(pairs: SentencePairs, step: StepRows) -> int:
+    """Returns how many pairs fill a step."""
+    num_tokens = FILLED_SHARE * step.sequences * step.length
+    return max(1, round(num_tokens / pairs.mean_length))
+
+
+def first_fit(lengths: Sequence[int], room: int) -> tuple[list[tuple[int, int]], int]:
+    """Returns the row and place of each length, put where it first fits, and the rows needed."""
+    filled: list[int] = []
+    places: list[tuple[int, int]] = []
+    for length in lengths:
+        row = next((row for row, end in enumerate(filled) if end + length <= room), len(filled))
+        if row == len(filled):
+            filled.append(0)
+        places.append((row, filled[row]))
+        filled[row] += length
+    return places, len(filled)

@@ -1,0 +1,146 @@
+"""A corpus to two token stores, one to learn from and one held out, kept in the user's cache."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from headstart.batches.store import TokenStore
+from headstart.batches.store_format import Manifest
+from headstart.batches.store_writing import write_store
+from headstart.corpora.compression import Meter
+from headstart.corpora.documents import Document, DocumentKind, Reading
+from headstart.corpora.leaks.normalisation import words
+from headstart.corpora.leaks.sketch import Sketcher
+from headstart.corpora.leaks.sketch_file import SKETCH_FILE, write_sketch
+from headstart.corpora.places import Complaints
+from headstart.corpora.sources import total_bytes
+from headstart.errors import DataError
+from headstart.files import cache_folder, json_digest, sha256_of
+from headstart.pipeline.watch import Watch
+from headstart.tokenizers.tokenizer import Tokenizer
+
+# Held out of a corpus that brings no valid text: enough to tell two trunks apart, and of a small
+# corpus a larger share, or there would be nothing to see.
+HELD_OUT_SHARE, HELD_OUT_SHARE_OF_SMALL = 0.02, 0.1
+NUM_SMALL_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusConfig:
+    """The files of a corpus and how they are read."""
+
+    corpus: tuple[str, ...]
+    valid: tuple[str, ...] = ()
+    documents: DocumentKind = "lines"
+    text_column: str | None = None
+    skips_bad: bool = False
+
+    def reading(self) -> Reading:
+        """Returns a reading that has not begun."""
+        return Reading(
+            meter=Meter(),
+            complaints=Complaints(skips_bad=self.skips_bad),
+            documents=self.documents,
+            text_column=self.text_column,
+        )
+
+
+@dataclass(frozen=True)
+class CorpusStores:
+    """The text of a run as tokens, and what it was made from."""
+
+    train: TokenStore
+    held_out: TokenStore
+    sketch: Path
+    """The file with the sketch of what is learned from."""
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """The SHA-256 of each file of text."""
+        return self.train.manifest.sources | self.held_out.manifest.sources
+
+
+def corpus_stores(
+    config: CorpusConfig, tokenizer: Tokenizer, num_threads: int, watch: Watch
+) -> CorpusStores:
+    """Returns the stores of a corpus; what an earlier run has encoded is not encoded again."""
+    hashes = {path: sha256_of(Path(path)) for path in (*config.corpus, *config.valid)}
+    share = 0.0 if config.valid else held_out_share(config.corpus)
+    part = StorePart(config, tokenizer, num_threads, watch, hashes)
+    train = part.make(config.corpus, "train", lambda text: not is_held_out(text, share))
+    held_out = (
+        part.make(config.valid, "valid", lambda _text: True)
+        if config.valid
+        else part.make(config.corpus, "held out", lambda text: is_held_out(text, share))
+    )
+    return CorpusStores(train, held_out, train.folder / SKETCH_FILE)
+
+
+def held_out_share(paths: Sequence[str]) -> float:
+    """Returns the share of a corpus that is held out."""
+    is_small = total_bytes([Path(path) for path in paths]) < NUM_SMALL_BYTES
+    return HELD_OUT_SHARE_OF_SMALL if is_small else HELD_OUT_SHARE
+
+
+def is_held_out(text: str, share: float) -> bool:
+    """Whether a document is held out: decided by its text, so that copies stay together."""
+    digest = hashlib.sha256(text.encode(errors="surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big") < share * 2**64
+
+
+@dataclass(frozen=True)
+class StorePart:
+    """Makes the stores of one corpus."""
+
+    config: CorpusConfig
+    tokenizer: Tokenizer
+    num_threads: int
+    watch: Watch
+    hashes: dict[str, str]
+
+    def make(self, names: Sequence[str], part: str, takes: Callable[[str], bool]) -> TokenStore:
+        """Returns the store of the documents that a part takes, from the cache if it is there."""
+        manifest = Manifest(
+            tokenizer=self.tokenizer.fingerprint,
+            vocabulary_size=self.tokenizer.size,
+            sources={name: self.hashes[name] for name in names},
+            reading={
+                "documents": self.config.documents,
+                "text_column": self.config.text_column,
+                "skips_bad": str(self.config.skips_bad),
+                "part": part,
+            },
+        )
+        # By content, not by path: the same text read elsewhere is the same store.
+        contents = asdict(manifest) | {"sources": [self.hashes[name] for name in names]}
+        folder = cache_folder() / "stores" / json_digest(contents)[:24]
+        if not (folder / SKETCH_FILE).exists():
+            self.write([Path(name) for name in names], folder, manifest, takes)
+        store = TokenStore(folder)
+        if store.num_tokens == 0:
+            raise DataError(
+                f"Nothing of the text was left for {part}. Give more documents, or name "
+                "held-out text with --valid."
+            )
+        return store
+
+    def write(
+        self, paths: Sequence[Path], folder: Path, manifest: Manifest, takes: Callable[[str], bool]
+    ) -> None:
+        """Encodes the documents that a part takes, and sketches them on the way."""
+        reading, sketcher = self.config.reading(), Sketcher()
+        part = manifest.reading["part"]
+
+        def documents() -> Iterator[Document]:
+            for document in self.watch.read(paths, reading, f"Encoding text ({part})"):
+                plain = document.plain
+                if takes(plain):
+                    sketcher.see(words(plain))
+                    yield document
+
+        write_store(documents(), self.tokenizer, folder, manifest, self.num_threads)
+        for line in reading.complaints.summary():
+            self.watch.say(line)
+        # Last, since it is taken as the sign that the store is whole and sketched.
+        write_sketch(folder / SKETCH_FILE, sketcher.sketch())

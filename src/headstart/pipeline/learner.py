@@ -1,0 +1,127 @@
+"""A recipe and its text made ready to learn: model, objective, batches, optimiser."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headstart.evaluation.language import LanguageScores, score_language
+from headstart.models.initialisation import initialise
+from headstart.models.model import Model, new_model
+from headstart.objectives.batch import Batch, to_batch
+from headstart.objectives.objective import Objective, StepRows, Stream
+from headstart.objectives.table import OBJECTIVES
+from headstart.objectives.vocabulary_loss.chunked import summed_loss
+from headstart.pipeline.corpus_stores import CorpusStores
+from headstart.pipeline.recipe import Recipe
+from headstart.randomness import derive_seed
+from headstart.tokenizers.tokenizer import Tokenizer
+from headstart.training.allocator import keep_freed_memory
+from headstart.training.averaging import AveragedWeights, load
+from headstart.training.config import PlanConfig
+from headstart.training.loop import AfterStep, Trainer, TrainingState, autocast
+from headstart.training.optimiser import Optimiser
+
+# Enough held-out text to see a difference of one in a hundred, little enough to look at often.
+NUM_VALIDATION_TOKENS = 1 << 17
+
+
+@dataclass(frozen=True)
+class Learner:
+    """Everything that a run needs to do steps and to look at held-out text."""
+
+    recipe: Recipe
+    plan: PlanConfig
+    objective: Objective
+    stores: CorpusStores
+    stream: Stream
+    start: dict[str, Tensor] | None
+    """The first weights, where they are those of another run."""
+
+    def new_state(self) -> TrainingState:
+        """Returns a model with its first weights, before any step."""
+        model = new_model(self.recipe.model)
+        initialise(model, self.plan.seed)
+        if self.start is not None:
+            load(model, self.start)
+        model.to(self.plan.device)
+        if self.plan.is_compiled:
+            # In place: the names of the weights stay what they are.
+            model.trunk.compile()
+        decay = self.recipe.learning.average_decay
+        return TrainingState(
+            model=model,
+            optimiser=Optimiser(model, set(), self.recipe.learning),
+            average=AveragedWeights(model, decay) if decay else None,
+        )
+
+    def trainer(self, after_step: AfterStep) -> Trainer:
+        """Returns the loop over this text."""
+        return Trainer(self.objective, self.recipe.learning, self.plan, self.batches, after_step)
+
+    def batches(self, step: int) -> Sequence[Batch]:
+        """Returns the parts of a step on the plan's device."""
+        parts = self.stream.at(step).split(self.recipe.learning.accumulation)
+        return [to_batch(rows, self.plan.device) for rows in parts]
+
+    def validate(self, state: TrainingState) -> LanguageScores:
+        """Returns the scores on held-out text, of the averaged weights where there are any."""
+        if state.average is None:
+            return self.score(state.model)
+        with state.average.in_place_of(state.model):
+            return self.score(state.model)
+
+    def score(self, model: Model[Any, Any]) -> LanguageScores:
+        """Returns a model's scores on the first part of the held-out text."""
+        store = self.stores.held_out
+        with autocast(self.plan):
+            return score_language(
+                model, self.held_out_batches(), store.num_tokens / store.num_bytes
+            )
+
+    def held_out_batches(self) -> Iterator[Batch]:
+        """Yields the first part of the held-out text, always the same."""
+        step = step_rows(self.recipe, self.plan.seed)
+        rows = self.objective.held_out_rows(self.stores.held_out, step)
+        num_batches = max(1, NUM_VALIDATION_TOKENS // self.recipe.tokens_per_step)
+        for row in islice(rows, num_batches):
+            yield to_batch(row, self.plan.device)
+
+
+def new_learner(
+    recipe: Recipe,
+    plan: PlanConfig,
+    tokenizer: Tokenizer,
+    stores: CorpusStores,
+    start: dict[str, Tensor] | None = None,
+) -> Learner:
+    """Returns what a run needs, on the device and with the threads of its plan."""
+    settle(plan)
+    objective = OBJECTIVES[recipe.objective](tokenizer, summed_loss, recipe.hiding)
+    stream = objective.training_rows(stores.train, step_rows(recipe, plan.seed))
+    return Learner(recipe, plan, objective, stores, stream, start)
+
+
+def step_rows(recipe: Recipe, seed: int) -> StepRows:
+    """Returns the size of a recipe's steps, with the seed of their order and draws."""
+    return StepRows(
+        length=recipe.length,
+        sequences=recipe.sequences_per_step,
+        seed=derive_seed(seed, "text"),
+    )
+
+
+def settle(plan: PlanConfig) -> None:
+    """Sets the process up as the plan says, so that the same numbers come out."""
+    keep_freed_memory()
+    torch.set_num_threads(plan.num_threads)
+    if plan.device.startswith("cuda"):
+        torch.set_float32_matmul_precision("high")
+        if plan.is_deterministic:
+            # Read when the first product is made; without it cuBLAS refuses to be deterministic.
+            os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(plan.is_deterministic)

@@ -1,0 +1,133 @@
+"""A budget to a plan: how many steps, how, and how often one looks; settled before step 1."""
+
+import shutil
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+
+from headstart.errors import RecipeError
+from headstart.pipeline.learner import Learner
+from headstart.pipeline.recipe import Recipe
+from headstart.training.config import PlanConfig, Precision
+
+DEFAULT_MINUTES = 10.0
+NUM_WARM_STEPS, NUM_TIMED_STEPS = 2, 5
+# How often a run looks at held-out text, and how many lines its log has about.
+NUM_VALIDATIONS, NUM_LOG_LINES = 10, 1_000
+# Compiling takes most of a minute; a shorter budget has no use for it.
+FEWEST_MINUTES_COMPILED = {"cpu": 10.0, "cuda": 2.0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """What a run may take: minutes, tokens or steps."""
+
+    minutes: float | None = None
+    num_tokens: int | None = None
+    num_steps: int | None = None
+
+    def __post_init__(self) -> None:
+        given = [self.minutes, self.num_tokens, self.num_steps]
+        if sum(value is not None for value in given) > 1:
+            raise RecipeError(
+                "The budget is given twice. Choose one of --minutes, --tokens and --steps."
+            )
+
+    @property
+    def minutes_or_default(self) -> float | None:
+        """The minutes, where neither tokens nor steps are given."""
+        if self.num_tokens is None and self.num_steps is None:
+            return DEFAULT_MINUTES if self.minutes is None else self.minutes
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a run is done, and from which seed."""
+
+    device: str
+    num_threads: int | None = None
+    seed: int = 0
+    is_deterministic: bool = False
+
+
+def first_plan(budget: Budget, place: Place, recipe: Recipe) -> PlanConfig:
+    """Returns the plan as far as it is known without trying; minutes count as one step."""
+    num_steps = budget.num_steps or 1
+    if budget.num_tokens is not None:
+        num_steps = max(1, budget.num_tokens // recipe.tokens_per_step)
+    return with_steps(
+        PlanConfig(
+            num_steps=1,
+            seed=place.seed,
+            device=place.device,
+            num_threads=place.num_threads or torch.get_num_threads(),
+            precision=best_precision(place.device),
+            is_compiled=False,
+            is_deterministic=place.is_deterministic,
+            steps_between_validations=1,
+            steps_between_logs=1,
+        ),
+        num_steps,
+    )
+
+
+def with_steps(plan: PlanConfig, num_steps: int) -> PlanConfig:
+    """Returns the plan for so many steps, with what follows from them."""
+    return replace(
+        plan,
+        num_steps=num_steps,
+        steps_between_validations=max(1, num_steps // NUM_VALIDATIONS),
+        steps_between_logs=max(1, num_steps // NUM_LOG_LINES),
+    )
+
+
+def best_precision(device: str) -> Precision:
+    """Returns bf16 for a GPU that has it; on processors it is slower than fp32."""
+    is_half = device.startswith("cuda") and torch.cuda.is_bf16_supported()
+    return "bf16" if is_half else "fp32"
+
+
+def measured_plan(
+    plan: PlanConfig, minutes: float, learner_for: Callable[[PlanConfig], Learner]
+) -> PlanConfig:
+    """Returns the plan that does the most steps in so many minutes, by trying a few."""
+    plans = [plan]
+    kind = plan.device.partition(":")[0]
+    if minutes >= FEWEST_MINUTES_COMPILED[kind] and can_compile():
+        plans.append(replace(plan, is_compiled=True))
+    tried = {candidate: num_steps_in(minutes * 60, learner_for(candidate)) for candidate in plans}
+    best = max(tried, key=lambda candidate: tried[candidate])
+    return with_steps(best, max(1, tried[best]))
+
+
+def can_compile() -> bool:
+    """Whether this machine has what `torch.compile` needs."""
+    return any(shutil.which(compiler) for compiler in ("cc", "gcc", "clang"))
+
+
+def num_steps_in(seconds: float, learner: Learner) -> int:
+    """Tries a few steps and one look at held-out text; returns the steps that fit in the time."""
+    began_at = time.perf_counter()
+    state = learner.new_state()
+    trainer = learner.trainer(lambda _state, _report: False)
+    durations = []
+    judged = trainer.judged(state)
+    for step in range(NUM_WARM_STEPS + NUM_TIMED_STEPS):
+        started_at = time.perf_counter()
+        trainer.do_step(state, judged, learner.batches(step))
+        durations.append(time.perf_counter() - started_at)
+        # A slow machine must not spend its whole budget on being measured.
+        if step >= NUM_WARM_STEPS and time.perf_counter() - began_at > 0.1 * seconds:
+            break
+    started_at = time.perf_counter()
+    learner.validate(state)
+    validation_seconds = time.perf_counter() - started_at
+    # What the first steps took longer is the compiling, and is paid for out of the budget.
+    step_seconds = statistics.median(durations[NUM_WARM_STEPS:])
+    first_seconds = sum(durations[:NUM_WARM_STEPS]) - NUM_WARM_STEPS * step_seconds
+    left = seconds - max(0.0, first_seconds) - NUM_VALIDATIONS * validation_seconds
+    return int(max(left, 0.1 * seconds) / step_seconds)

@@ -1,0 +1,158 @@
+"""Text to trunk: settle the tokenizer, the text and the plan, then train until it is done."""
+
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from headstart.errors import RunError
+from headstart.files import locked
+from headstart.pipeline.corpus_stores import CorpusConfig, CorpusStores, corpus_stores
+from headstart.pipeline.learner import new_learner
+from headstart.pipeline.planning import Budget, Place, first_plan, measured_plan
+from headstart.pipeline.recipe import Recipe, with_vocabulary
+from headstart.pipeline.run_files import (
+    RECIPE_FILE,
+    TOKENIZER_FOLDER,
+    is_finished,
+    read_recipe,
+    write_recipe,
+)
+from headstart.pipeline.run_folder import (
+    Run,
+    load_run,
+    read_corpus,
+    read_start,
+    write_corpus,
+    write_start,
+)
+from headstart.pipeline.this_machine import choose_device
+from headstart.pipeline.tokenizer import sample_lines
+from headstart.pipeline.training_run import TrainingRun
+from headstart.pipeline.watch import Watch
+from headstart.tokenizers.folder import load_tokenizer, save_tokenizer
+from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer
+from headstart.tokenizers.pieces import OBJECTIVE_PIECES
+from headstart.tokenizers.tokenizer import Tokenizer
+from headstart.training.config import PlanConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pretraining:
+    """What is to be pretrained, on what, for how long and where."""
+
+    recipe: Recipe
+    corpus: CorpusConfig
+    budget: Budget
+    place: Place
+    tokenizer: Path | None = None
+    """A folder with a tokenizer; without one it is learned from the corpus."""
+    start: Path | None = None
+    """A run whose weights and tokenizer are gone on with."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resumption:
+    """How a run is gone on with, where not as before."""
+
+    device: str | None = None
+    num_threads: int | None = None
+    save_every: int | None = None
+    is_forced: bool = False
+    """Whether to go on although the text has changed."""
+
+
+def pretrain(wanted: Pretraining, folder: Path, watch: Watch | None = None) -> Run:
+    """Pretrains a trunk and returns what it has learned."""
+    watch = watch or Watch()
+    with locked(folder):
+        begin(wanted, folder, watch)
+        resume_run(folder, Resumption(), watch)
+    return load_run(folder, wanted.place.device)
+
+
+def begin(wanted: Pretraining, folder: Path, watch: Watch) -> None:
+    """Makes the folder of a run: tokenizer, text as tokens, plan; the recipe last."""
+    if (folder / RECIPE_FILE).exists():
+        raise RunError(
+            f"{folder} holds a run already. Go on with it by: headstart resume {folder} - or "
+            "choose another folder."
+        )
+    tokenizer = settled_tokenizer(wanted, folder, watch)
+    recipe = with_vocabulary(wanted.recipe, tokenizer.size)
+    num_threads = first_plan(wanted.budget, wanted.place, recipe).num_threads
+    stores = corpus_stores(wanted.corpus, tokenizer, num_threads, watch)
+    recipe = replace(recipe, plan=settled_plan(recipe, wanted, tokenizer, stores))
+    shutil.copyfile(stores.sketch, folder / stores.sketch.name)
+    write_corpus(folder, wanted.corpus, stores.sources)
+    if wanted.start is not None:
+        write_start(folder, wanted.start)
+    write_recipe(folder, recipe)
+
+
+def settled_tokenizer(wanted: Pretraining, folder: Path, watch: Watch) -> Tokenizer:
+    """Returns the tokenizer of a run, with the pieces that its objective needs, and keeps it."""
+    if wanted.start is not None:
+        tokenizer = load_tokenizer(wanted.start / TOKENIZER_FOLDER)
+    elif wanted.tokenizer is not None:
+        tokenizer = load_tokenizer(wanted.tokenizer)
+    else:
+        reading = wanted.corpus.reading()
+        documents = watch.read([Path(p) for p in wanted.corpus.corpus], reading, "Reading text")
+        config = TokenizerConfig(
+            size=wanted.recipe.model.trunk.vocabulary_size, seed=wanted.place.seed
+        )
+        lines = sample_lines(documents, config.seed)
+        watch.say(f"Learning {config.size:,} pieces from {len(lines):,} lines.")
+        tokenizer = learn_tokenizer(lines, config)
+    tokenizer = tokenizer.with_pieces(OBJECTIVE_PIECES[wanted.recipe.objective])
+    save_tokenizer(tokenizer, folder / TOKENIZER_FOLDER)
+    return tokenizer
+
+
+def settled_plan(
+    recipe: Recipe, wanted: Pretraining, tokenizer: Tokenizer, stores: CorpusStores
+) -> PlanConfig:
+    """Returns the plan of a run; minutes are turned into steps by trying some."""
+    plan = first_plan(wanted.budget, wanted.place, recipe)
+    minutes = wanted.budget.minutes_or_default
+    if minutes is None:
+        return plan
+    return measured_plan(
+        plan, minutes, lambda candidate: new_learner(recipe, candidate, tokenizer, stores)
+    )
+
+
+def resume_run(folder: Path, wanted: Resumption, watch: Watch) -> bool:
+    """Goes on with a run from its last checkpoint; returns whether it is finished."""
+    if is_finished(folder):
+        return True
+    recipe = read_recipe(folder)
+    plan = resumed_plan(recipe, wanted, folder)
+    tokenizer = load_tokenizer(folder / TOKENIZER_FOLDER)
+    config, sources = read_corpus(folder)
+    stores = corpus_stores(config, tokenizer, plan.num_threads, watch)
+    require_same_text(sources, stores.sources, watch, is_forced=wanted.is_forced)
+    learner = new_learner(recipe, plan, tokenizer, stores, read_start(folder))
+    return TrainingRun(folder, learner, watch, wanted.save_every).go_on()
+
+
+def resumed_plan(recipe: Recipe, wanted: Resumption, folder: Path) -> PlanConfig:
+    """Returns the plan that a run has settled, on another device or threads where so wanted."""
+    if recipe.plan is None:
+        raise RunError(f"{folder / RECIPE_FILE} has no plan, so no run was begun there.")
+    device = recipe.plan.device if wanted.device is None else wanted.device
+    num_threads = recipe.plan.num_threads if wanted.num_threads is None else wanted.num_threads
+    return replace(recipe.plan, device=choose_device(device), num_threads=num_threads)
+
+
+def require_same_text(
+    then: dict[str, str], now: dict[str, str], watch: Watch, *, is_forced: bool
+) -> None:
+    """Raises an error where the text is not what the run began with, unless it is forced."""
+    changed = [name for name in then if then[name] != now.get(name)]
+    if not changed:
+        return
+    sentence = f"{', '.join(changed)} changed since the run began"
+    if not is_forced:
+        raise RunError(f"{sentence}. Restore the text, or go on with the new one by --force.")
+    watch.say(f"{sentence}; going on with the new text, as told.")

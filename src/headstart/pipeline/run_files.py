@@ -1,0 +1,44 @@
+"""What stands in a run's folder, and what can be told of it without torch."""
+
+from pathlib import Path
+from typing import Any
+
+from headstart.errors import DamagedFileError, RunError
+from headstart.files import read_json, write_json
+from headstart.pipeline.recipe import Recipe
+from headstart.pipeline.recipe_json import recipe_from_json, to_json
+
+RECIPE_FILE, CORPUS_FILE, MANIFEST_FILE = "recipe.json", "corpus.json", "manifest.json"
+WEIGHTS_FILE, RESULTS_FILE, LOG_FILE = "weights.safetensors", "results.json", "log.jsonl"
+# The weights that a run began with, where it went on from another.
+START_FILE, START_FACTS_FILE = "start.safetensors", "start.json"
+TOKENIZER_FOLDER, CHECKPOINTS_FOLDER = "tokenizer", "checkpoints"
+
+
+def read_recipe(folder: Path) -> Recipe:
+    """Returns the recipe of a run."""
+    path = folder / RECIPE_FILE
+    if not path.is_file():
+        raise RunError(
+            f"There is no run in {folder}: it has no {RECIPE_FILE}. Name the folder of a run, or "
+            f"begin one with: headstart pretrain CORPUS --out {folder}"
+        )
+    return recipe_from_json(read_json(path), str(path))
+
+
+def write_recipe(folder: Path, recipe: Recipe) -> None:
+    """Writes the recipe of a run; a folder is a run from this moment on."""
+    write_json(folder / RECIPE_FILE, to_json(recipe))
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether a run has come to its end; its manifest is written last."""
+    return (folder / MANIFEST_FILE).exists()
+
+
+def read_results(folder: Path) -> dict[str, Any]:
+    """Returns what a finished run is worth."""
+    results = read_json(folder / RESULTS_FILE)
+    if not isinstance(results, dict):
+        raise DamagedFileError(f"{folder / RESULTS_FILE} holds no results.")
+    return results

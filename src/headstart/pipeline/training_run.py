@@ -1,0 +1,249 @@
+"""Going on with a run until it is finished: the one way in which every run is trained.
+
+A run that was just begun and one that was killed take the same way; only the step differs.
+"""
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from headstart.checkpoints.checkpoint import (
+    Checkpoint,
+    newest_checkpoint,
+    save_checkpoint,
+    size_of,
+)
+from headstart.checkpoints.tensor_file import write_tensors
+from headstart.errors import DivergedError
+from headstart.evaluation.language import LanguageScores
+from headstart.files import require_space, sha256_of, sweep, write_json, write_sealed_json
+from headstart.pipeline.environment import differences, environment
+from headstart.pipeline.keeping import Keeper
+from headstart.pipeline.learner import Learner
+from headstart.pipeline.run_files import (
+    CHECKPOINTS_FOLDER,
+    LOG_FILE,
+    MANIFEST_FILE,
+    RESULTS_FILE,
+    WEIGHTS_FILE,
+)
+from headstart.pipeline.run_log import RunLog
+from headstart.pipeline.watch import StepProgress, Watch
+from headstart.training.averaging import load
+from headstart.training.loop import StepReport, TrainingState
+
+# Two checkpoints that are kept, the one being written, and the final weights.
+NUM_CHECKPOINTS_AT_ONCE = 3
+
+
+@dataclass
+class Best:
+    """The weights that did best on held-out text so far."""
+
+    step: int = 0
+    total: float = math.inf
+    weights: dict[str, Tensor] = field(default_factory=dict)
+
+
+class TrainingRun:
+    """A run's folder and its learner, from wherever it stands to its end."""
+
+    def __init__(
+        self, folder: Path, learner: Learner, watch: Watch, save_every: int | None
+    ) -> None:
+        self.folder, self.learner, self.watch = folder, learner, watch
+        self.log = RunLog(folder / LOG_FILE)
+        self.keeper = Keeper(self.save, save_every)
+        self.best = Best()
+        self.seconds_before = 0.0
+        self.began_at = time.monotonic()
+        self.began_step = 0
+
+    def go_on(self) -> bool:
+        """Trains until the plan ends, or someone says stop; returns whether it is finished."""
+        sweep(self.folder)
+        state = self.learner.new_state()
+        self.take_up(state, newest_checkpoint(self.folder / CHECKPOINTS_FOLDER, self.watch.say))
+        self.require_room(state)
+        self.began_at, self.began_step = time.monotonic(), state.step
+        try:
+            self.learner.trainer(self.after_step).run(state)
+        except DivergedError:
+            self.keeper.keep(state)
+            raise
+        self.keeper.keep(state)
+        is_finished = state.step >= self.learner.plan.num_steps
+        if is_finished:
+            self.finish(state)
+        return is_finished
+
+    def take_up(self, state: TrainingState, checkpoint: Checkpoint | None) -> None:
+        """Brings a state to where a checkpoint left it."""
+        facts: dict[str, Any] = dict(checkpoint.facts) if checkpoint else {}
+        self.log.cut_back(facts.get("log"), self.watch.say)
+        if checkpoint is None:
+            return
+        groups = checkpoint.groups
+        load(state.model, groups["weights"])
+        state.optimiser.restore(groups["optimiser"])
+        if state.average is not None:
+            state.average.restore(groups["average"])
+        state.step = checkpoint.step
+        self.best = Best(
+            facts["best_step"],
+            math.inf if facts["best_total"] is None else facts["best_total"],
+            groups.get("best", {}),
+        )
+        self.seconds_before = facts["seconds"]
+        self.keeper.saved_step = state.step
+        for line in differences(facts["environment"], environment(self.learner.plan.device)):
+            self.watch.say(line)
+
+    def require_room(self, state: TrainingState) -> None:
+        """Raises an error where the disk has no room for what a run keeps."""
+        num_bytes = NUM_CHECKPOINTS_AT_ONCE * planned_bytes(state)
+        require_space(self.folder, num_bytes, "keeping this run")
+
+    def after_step(self, state: TrainingState, report: StepReport) -> bool:
+        """Logs, validates, saves and shows as the plan says; returns whether to stop."""
+        plan = self.learner.plan
+        is_last = state.step == plan.num_steps
+        if state.step % plan.steps_between_logs == 0 or is_last:
+            self.log.write(step_row(report) | self.clock(state, report))
+        if state.step % plan.steps_between_validations == 0 or is_last:
+            self.validate(state)
+        self.keeper.after_step(state)
+        self.watch.show(self.progress(state, report))
+        return self.watch.should_stop()
+
+    def validate(self, state: TrainingState) -> None:
+        """Looks at held-out text, and keeps the weights that do best there."""
+        scores = self.learner.validate(state)
+        self.log.write({"kind": "valid", "step": state.step} | scores_json(scores))
+        if scores.total < self.best.total:
+            self.best = Best(state.step, scores.total, best_weights(state))
+
+    def save(self, state: TrainingState) -> None:
+        """Keeps a checkpoint of the state."""
+        facts = {
+            "log": self.log.mark(state.step),
+            "best_step": self.best.step,
+            "best_total": self.best.total if self.best.weights else None,
+            "seconds": self.seconds,
+            "environment": environment(self.learner.plan.device),
+        }
+        groups = dict(groups_of(state)) | ({"best": self.best.weights} if self.best.weights else {})
+        save_checkpoint(self.folder / CHECKPOINTS_FOLDER, state.step, facts, groups)
+
+    def finish(self, state: TrainingState) -> None:
+        """Writes what the run has learned, and what it is worth."""
+        load(state.model, self.best.weights)
+        scores = self.learner.score(state.model)
+        num_tokens = state.step * self.learner.recipe.tokens_per_step
+        digest = write_tensors(self.folder / WEIGHTS_FILE, self.best.weights)
+        write_json(
+            self.folder / RESULTS_FILE,
+            {
+                "steps": state.step,
+                "tokens": num_tokens,
+                "epochs": state.step / self.learner.stream.steps_per_epoch,
+                "best_step": self.best.step,
+                "held_out": scores_json(scores),
+                "seconds": self.seconds,
+                "tokens_per_second": num_tokens / self.seconds,
+            },
+        )
+        write_manifest(self.folder, {WEIGHTS_FILE: digest}, self.learner)
+
+    @property
+    def seconds(self) -> float:
+        """The time that the run has taken so far, interruptions aside."""
+        return self.seconds_before + time.monotonic() - self.began_at
+
+    def clock(self, state: TrainingState, report: StepReport) -> dict[str, float]:
+        """Returns what only a clock knows of a step."""
+        seconds = time.monotonic() - self.began_at
+        rate = (state.step - self.began_step) * report.num_tokens / max(seconds, 1e-9)
+        return {"seconds": round(self.seconds, 3), "tokens_per_second": round(rate, 1)}
+
+    def progress(self, state: TrainingState, report: StepReport) -> StepProgress:
+        """Returns how far the run is, for the screen."""
+        num_steps = self.learner.plan.num_steps
+        seconds = time.monotonic() - self.began_at
+        per_step = seconds / max(1, state.step - self.began_step)
+        return StepProgress(
+            step=state.step,
+            num_steps=num_steps,
+            loss=report.loss,
+            tokens_per_second=report.num_tokens / max(per_step, 1e-9),
+            seconds_left=per_step * (num_steps - state.step),
+            seconds_since_checkpoint=self.keeper.seconds_since,
+        )
+
+
+def step_row(report: StepReport) -> dict[str, object]:
+    """Returns a step as a line of the log."""
+    return {
+        "kind": "step",
+        "step": report.step,
+        "loss": report.loss,
+        "parts": dict(report.parts),
+        "rate": report.rate,
+        "norm": report.norm,
+    }
+
+
+def scores_json(scores: LanguageScores) -> dict[str, object]:
+    """Returns scores as JSON, with what follows from them."""
+    return asdict(scores) | {"perplexity": scores.perplexity}
+
+
+def groups_of(state: TrainingState) -> Iterator[tuple[str, dict[str, Tensor]]]:
+    """Yields the tensors that a state consists of, in groups."""
+    yield "weights", weights_of(state)
+    yield "optimiser", dict(state.optimiser.tensors())
+    if state.average is not None:
+        yield "average", state.average.tensors
+
+
+def weights_of(state: TrainingState) -> dict[str, Tensor]:
+    """Returns the learned weights by name; a tied matrix has one."""
+    return {name: weights.detach() for name, weights in state.model.named_parameters()}
+
+
+def best_weights(state: TrainingState) -> dict[str, Tensor]:
+    """Returns a copy of the weights that were just validated, out of the device's memory."""
+    tensors = weights_of(state) if state.average is None else state.average.tensors
+    return {name: tensor.to("cpu", copy=True) for name, tensor in tensors.items()}
+
+
+def planned_bytes(state: TrainingState) -> int:
+    """Returns about how many bytes a checkpoint will take: weights, two moments, the best."""
+    num_copies = 5 if state.average is not None else 4
+    return num_copies * size_of({"weights": weights_of(state)})
+
+
+def write_manifest(folder: Path, files: dict[str, str], learner: Learner) -> None:
+    """Writes the SHA-256 of each file of a run, and what its numbers depend on."""
+    others = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        and path.name not in {MANIFEST_FILE, ".lock", *files}
+        and CHECKPOINTS_FOLDER not in path.relative_to(folder).parts
+    ]
+    hashes = files | {str(path.relative_to(folder)): sha256_of(path) for path in others}
+    write_sealed_json(
+        folder / MANIFEST_FILE,
+        {
+            "files": hashes,
+            "environment": environment(learner.plan.device),
+            "seed": learner.plan.seed,
+            "sources": learner.stores.sources,
+        },
+    )

@@ -1,0 +1,156 @@
+"""The loop: steps over an objective until the plan ends. It knows no file and no screen."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from headstart.errors import DivergedError
+from headstart.models.model import Model
+from headstart.objectives.batch import Batch
+from headstart.objectives.objective import Objective
+from headstart.randomness import derive_seed
+from headstart.training.averaging import AveragedWeights
+from headstart.training.clipping import clip_gradients
+from headstart.training.config import LearningConfig, PlanConfig
+from headstart.training.optimiser import Optimiser
+from headstart.training.schedule import learning_rate
+
+
+@dataclass
+class TrainingState:
+    """Everything that a run is between two steps; all else is a function of seed and step."""
+
+    model: Model[Any, Any]
+    optimiser: Optimiser
+    average: AveragedWeights | None
+    step: int = 0
+    """The steps that are done."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepReport:
+    """What one step did."""
+
+    step: int
+    """The number of the step, from 1."""
+    parts: Mapping[str, float]
+    """Each part of the loss, a mean over its answers."""
+    rate: float
+    norm: float
+    num_tokens: int
+
+    @property
+    def loss(self) -> float:
+        """The loss that was minimised: the sum of its parts."""
+        return sum(self.parts.values())
+
+
+# Called after each step; says whether to stop there.
+AfterStep = Callable[[TrainingState, StepReport], bool]
+
+
+class LossOfBatch(nn.Module):
+    """An objective and a model as one module whose forward is the loss, as wrappers want it."""
+
+    def __init__(self, objective: Objective, model: Model[Any, Any]) -> None:
+        super().__init__()
+        self.objective = objective
+        self.model = model
+
+    def forward(self, batch: Batch) -> Mapping[str, Tensor]:
+        """Returns each part of the loss, summed."""
+        return self.objective.loss(self.model, batch)
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """Runs an objective until its plan ends, or until something after a step says stop."""
+
+    objective: Objective
+    learning: LearningConfig
+    plan: PlanConfig
+    batches: Callable[[int], Sequence[Batch]]
+    """The parts of each step."""
+    after_step: AfterStep
+
+    def run(self, state: TrainingState) -> None:
+        """Does the steps that are left."""
+        judged = self.judged(state)
+        while state.step < self.plan.num_steps:
+            report = self.do_step(state, judged, self.batches(state.step))
+            if self.after_step(state, report):
+                return
+
+    def judged(self, state: TrainingState) -> LossOfBatch:
+        """Returns the state's model in training, as one module with the objective."""
+        state.model.train()
+        return LossOfBatch(self.objective, state.model)
+
+    def do_step(
+        self, state: TrainingState, judged: LossOfBatch, batches: Sequence[Batch]
+    ) -> StepReport:
+        """Does one step; a loss or gradient that is no number leaves the state as it was."""
+        sums = self.backward(state.step, judged, batches)
+        norm = clip_gradients(list(state.optimiser.parameters.values()), self.learning.max_norm)
+        parts = {name: float(value) for name, value in sums.items()}
+        self.require_finite(state, parts | {"norm of the gradient": float(norm)}, batches)
+        rate = learning_rate(state.step, self.plan.num_steps, self.learning)
+        state.optimiser.step(rate)
+        state.step += 1
+        if state.average is not None:
+            state.average.follow(state.model, state.step)
+        num_tokens = sum(batch.num_tokens for batch in batches)
+        return StepReport(
+            step=state.step, parts=parts, rate=rate, norm=float(norm), num_tokens=num_tokens
+        )
+
+    def backward(
+        self, step: int, judged: LossOfBatch, batches: Sequence[Batch]
+    ) -> Mapping[str, Tensor]:
+        """Adds up the gradients of a step's parts, each weighed by its answers."""
+        counts = total_counts(batches)
+        sums: dict[str, Tensor] = {}
+        for number, batch in enumerate(batches):
+            # Dropout and other draws are a function of the step, so that nothing drawn is kept.
+            torch.manual_seed(derive_seed(self.plan.seed, "step", step, number))
+            with autocast(self.plan):
+                loss = judged(batch)
+            means = {name: part / counts[name] for name, part in loss.items()}
+            torch.autograd.backward(torch.stack(list(means.values())).sum())
+            for name, part in means.items():
+                sums[name] = sums.get(name, torch.zeros_like(part)) + part.detach()
+        return sums
+
+    def require_finite(
+        self, state: TrainingState, values: Mapping[str, float], batches: Sequence[Batch]
+    ) -> None:
+        """Raises an error for a value that is infinite or none, before it reaches the weights."""
+        for name, value in values.items():
+            if value - value != 0:
+                state.optimiser.forget_gradients()
+                rows = [row for batch in batches for row in batch.names]
+                shown = "; ".join(rows[:3]) + (f"; and {len(rows) - 3:,} more" if rows[3:] else "")
+                raise DivergedError(
+                    f"In step {state.step + 1:,} the {name} became {value}. The step was not "
+                    f"taken; it read {shown}. Look at that text, or choose a lower learning rate."
+                )
+
+
+def total_counts(batches: Sequence[Batch]) -> Mapping[str, int]:
+    """Returns how many answers of each kind a step asks for; at least one, to divide by."""
+    names = batches[0].counts
+    return {name: max(1, sum(batch.counts[name] for batch in batches)) for name in names}
+
+
+@contextlib.contextmanager
+def autocast(plan: PlanConfig) -> Iterator[None]:
+    """Has matrix products done in the plan's precision."""
+    if plan.precision == "fp32":
+        yield
+        return
+    with torch.autocast(plan.device.partition(":")[0], dtype=torch.bfloat16):
+        yield

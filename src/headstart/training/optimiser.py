@@ -1,0 +1,80 @@
+"""AdamW over a model's parameters: matrices decay, norms and biases do not."""
+
+from collections.abc import Iterable, Iterator
+
+import torch
+from torch import Tensor, nn
+
+from headstart.training.config import LearningConfig
+
+Named = Iterable[tuple[str, nn.Parameter]]
+# Between the name of a parameter and what is remembered of it.
+MARK = "//"
+
+
+class Optimiser:
+    """AdamW for what a step touches as a whole, and row by row for tables it touches in part."""
+
+    def __init__(self, model: nn.Module, rowwise: set[str], config: LearningConfig) -> None:
+        # A tied matrix has one name here, and is stepped once.
+        self.parameters = {
+            name: weights for name, weights in model.named_parameters() if weights.requires_grad
+        }
+        dense = [(name, row) for name, row in self.parameters.items() if name not in rowwise]
+        betas = (config.beta1, config.beta2)
+        self._parts: list[torch.optim.Optimizer] = []
+        if dense:
+            groups = decay_groups(dense, config.weight_decay)
+            self._parts.append(torch.optim.AdamW(groups, lr=0.0, betas=betas, fused=True))
+
+    def step(self, rate: float) -> None:
+        """Moves the weights along their gradients, which are then forgotten."""
+        for part in self._parts:
+            for group in part.param_groups:
+                group["lr"] = rate
+            part.step()
+        self.forget_gradients()
+
+    def forget_gradients(self) -> None:
+        """Drops the gradients of all parameters."""
+        for part in self._parts:
+            part.zero_grad(set_to_none=True)
+
+    def tensors(self) -> Iterator[tuple[str, Tensor]]:
+        """Yields what is remembered of each parameter, by its name."""
+        for name, weights in self.parameters.items():
+            for part in self._parts:
+                for key, value in part.state.get(weights, {}).items():
+                    yield f"{name}{MARK}{key}", value
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """Takes up what an optimiser of the same parameters remembered."""
+        for part in self._parts:
+            for group in part.param_groups:
+                for weights in group["params"]:
+                    part.state[weights] = {}
+        owners = {
+            weights: part
+            for part in self._parts
+            for group in part.param_groups
+            for weights in group["params"]
+        }
+        for key, value in tensors.items():
+            name, _, what = key.partition(MARK)
+            weights = self.parameters[name]
+            # Counts of steps stay where the optimiser keeps them; the moments go to the weights.
+            is_count = value.ndim == 0 and weights.device.type == "cpu"
+            device = value.device if is_count else weights.device
+            owners[weights].state[weights][what] = value.to(device)
+
+
+def decay_groups(named: Named, weight_decay: float) -> list[dict[str, object]]:
+    """Returns the matrices, which decay, and the vectors, which do not."""
+    rows = list(named)
+    return [
+        {
+            "params": [weights for _, weights in rows if (weights.ndim > 1) == decays],
+            "weight_decay": weight_decay if decays else 0.0,
+        }
+        for decays in (True, False)
+    ]
