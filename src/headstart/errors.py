@@ -7,7 +7,7 @@ HeadstartError              one sentence for the person who typed the command; e
 ├── FileError               a file that cannot be read or written
 │   ├── DamagedFileError    a file whose bytes are not the ones that were written
 │   └── LockedError         a folder that another process is working in
-├── RunError                a run that cannot be begun, found or gone on with
+├── RunError                a run that cannot be begun, found, used or gone on with
 │   └── DivergedError       a loss or gradient that is no number
 └── LedgerError             two derivations of one figure disagree; exit code 1
 """
@@ -46,7 +46,7 @@ class LockedError(FileError):
 
 
 class RunError(HeadstartError):
-    """A run cannot be begun, found or gone on with."""
+    """A run cannot be begun, found, used or gone on with."""
 
 
 class DivergedError(RunError):

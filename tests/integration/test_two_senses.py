@@ -4,7 +4,7 @@ Legend: B rows, T positions, V pieces.
 """
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,8 @@ from headstart.models.inputs import Text
 from headstart.models.model import Model, new_model
 from headstart.pipeline.embed import passages
 from headstart.pipeline.neighbours import neighbours
-from headstart.pipeline.recipe import Recipe, with_vocabulary
+from headstart.pipeline.recipe import with_vocabulary
+from headstart.pipeline.run_folder import Run
 from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer
 from headstart.tokenizers.pieces import MASK, PADDING_ID
 from headstart.tokenizers.tokenizer import Tokenizer
@@ -72,14 +73,6 @@ SHARED = [
 NUM_TEXTS, NUM_STEPS, NUM_NEIGHBOURS = 800, 200, 10
 
 
-@dataclass(frozen=True)
-class TinyRun:
-    folder: Path
-    recipe: Recipe
-    tokenizer: Tokenizer
-    model: Model
-
-
 def planted_text(draw: random.Random, sense: str) -> str:
     """Most words are anybody's; two of a sense stand somewhere, and the planted word or another."""
     own = draw.sample(SENSES[sense], k=3)
@@ -96,7 +89,7 @@ def labelled() -> list[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def run(labelled) -> TinyRun:
+def run(labelled) -> Run:
     texts = [text for text, _ in labelled]
     tokenizer = learn_tokenizer(texts, TokenizerConfig(size=320))
     recipe = compact()
@@ -107,7 +100,7 @@ def run(labelled) -> TinyRun:
     model = new_model(recipe.model)
     initialise(model, seed=1)
     train_masked(model, tokenizer, texts)
-    return TinyRun(Path("run"), recipe, tokenizer, model.eval())
+    return Run(Path("run"), recipe, tokenizer, model.eval())
 
 
 def train_masked(model: Model, tokenizer: Tokenizer, texts: list[str]) -> None:
@@ -129,7 +122,7 @@ def train_masked(model: Model, tokenizer: Tokenizer, texts: list[str]) -> None:
         optimiser.step()
 
 
-def purity(run: TinyRun, labelled: list[tuple[str, str]]) -> float:
+def purity(run: Run, labelled: list[tuple[str, str]]) -> float:
     """The share of a use's nearest uses that have its sense."""
     documents = [
         Document(text, Place(Path("senses.txt"), line))

@@ -15,7 +15,8 @@ from headstart.corpora.places import Place
 from headstart.errors import RecipeError
 from headstart.models.heads.config import Pooling
 from headstart.models.pooling import POOLINGS, by_group
-from headstart.pipeline.feeding import UsableRun, as_text, hidden_vectors, marks_of
+from headstart.pipeline.feeding import as_text, hidden_vectors, marks_of
+from headstart.pipeline.run_folder import Run
 from headstart.pipeline.vector_file import Owner, write_vectors
 from headstart.tokenizers.spans import cut_with_spans
 from headstart.tokenizers.words import Word, words_of
@@ -57,7 +58,7 @@ class Use:
         return self.passage.text[self.word.begin : self.word.end]
 
 
-def passages(run: UsableRun, documents: Iterable[Document]) -> Iterator[Passage]:
+def passages(run: Run, documents: Iterable[Document]) -> Iterator[Passage]:
     """Yields texts in parts no longer than the run's rows were; a text without words has none."""
     room = run.recipe.length - marks_of(run).num_pieces
     if room < 1:
@@ -78,7 +79,7 @@ def passages(run: UsableRun, documents: Iterable[Document]) -> Iterator[Passage]
             yield Passage(number, text, document.place, tuple(words))
 
 
-def batches(run: UsableRun, parts: Iterable[Passage]) -> Iterator[list[Passage]]:
+def batches(run: Run, parts: Iterable[Passage]) -> Iterator[list[Passage]]:
     """Yields passages as many at a time as a batch has room for once padded."""
     batch: list[Passage] = []
     longest, num_marks = 0, marks_of(run).num_pieces
@@ -92,7 +93,7 @@ def batches(run: UsableRun, parts: Iterable[Passage]) -> Iterator[list[Passage]]
         yield batch
 
 
-def embed_words(run: UsableRun, parts: Iterable[Passage]) -> Iterator[tuple[Vectors, list[Use]]]:
+def embed_words(run: Run, parts: Iterable[Passage]) -> Iterator[tuple[Vectors, list[Use]]]:
     """Yields a vector for each word of passages, the average of its pieces, batch by batch."""
     marks = marks_of(run)
     for batch in batches(run, parts):
@@ -111,7 +112,7 @@ def embed_words(run: UsableRun, parts: Iterable[Passage]) -> Iterator[tuple[Vect
 
 
 def embed_texts(
-    run: UsableRun, parts: Iterable[Passage], pooling: Pooling
+    run: Run, parts: Iterable[Passage], pooling: Pooling
 ) -> Iterator[tuple[Vectors, Passage]]:
     """Yields one vector for each text; a text of several passages has one of them all."""
     pooled = pooled_passages(run, parts, pooling)
@@ -121,7 +122,7 @@ def embed_texts(
 
 
 def pooled_passages(
-    run: UsableRun, parts: Iterable[Passage], pooling: Pooling
+    run: Run, parts: Iterable[Passage], pooling: Pooling
 ) -> Iterator[tuple[Vectors, Passage]]:
     """Yields the pooled vector of each passage."""
     marks = marks_of(run)
@@ -142,9 +143,7 @@ def joined(vectors: Sequence[Vectors], num_pieces: Sequence[int], pooling: Pooli
     return mean
 
 
-def write_words(
-    run: UsableRun, counted: Iterable[Passage], parts: Iterable[Passage], path: Path
-) -> int:
+def write_words(run: Run, counted: Iterable[Passage], parts: Iterable[Passage], path: Path) -> int:
     """Writes a vector for each word; the same passages are read twice, once to be counted."""
     num_rows = sum(len(part.words) for part in counted)
     blocks = (
@@ -156,7 +155,7 @@ def write_words(
 
 
 def write_texts(
-    run: UsableRun,
+    run: Run,
     counted: Iterable[Passage],
     parts: Iterable[Passage],
     path: Path,

@@ -5,17 +5,15 @@ Legend: B rows, T positions, D width.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
-from headstart.errors import RecipeError
+from headstart.errors import RunError
 from headstart.models.heads.language import LanguageHead
 from headstart.models.heads.next_sentence import LanguageAndNextHead
 from headstart.models.inputs import Text
-from headstart.models.model import Model
-from headstart.pipeline.recipe import Recipe
+from headstart.pipeline.run_folder import Run
 from headstart.tokenizers.pieces import FIRST, PADDING_ID, SEPARATOR, START
 from headstart.tokenizers.tokenizer import Tokenizer
 
@@ -25,22 +23,6 @@ MARKS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "masked": ((), ()),
     "masked+next": ((FIRST,), (SEPARATOR,)),
 }
-
-
-class UsableRun(Protocol):
-    """What of a run is needed to use it."""
-
-    @property
-    def recipe(self) -> Recipe:
-        """What the run is."""
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """How it cuts text."""
-
-    @property
-    def model(self) -> Model[Any, Any]:
-        """What it has learned."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +42,10 @@ class Marks:
         return [*self.before, *ids, *self.behind]
 
 
-def marks_of(run: UsableRun) -> Marks:
+def marks_of(run: Run) -> Marks:
     """Returns the marks with which a run has read texts."""
     if run.recipe.objective not in MARKS:
-        raise RecipeError(
+        raise RunError(
             f"This run's objective is {run.recipe.objective}, which reads no single texts. Choose "
             f"a run with one of: {', '.join(MARKS)}."
         )
@@ -72,7 +54,7 @@ def marks_of(run: UsableRun) -> Marks:
     return Marks(tuple(id_of[piece] for piece in before), tuple(id_of[piece] for piece in behind))
 
 
-def as_text(run: UsableRun, rows: Sequence[Sequence[int]]) -> Text:
+def as_text(run: Run, rows: Sequence[Sequence[int]]) -> Text:
     """Returns rows of pieces as a run's model reads them, padded behind."""
     device = device_of(run)
     longest = max(map(len, rows))
@@ -84,13 +66,13 @@ def as_text(run: UsableRun, rows: Sequence[Sequence[int]]) -> Text:
 
 
 @torch.inference_mode()
-def hidden_vectors(run: UsableRun, text: Text) -> Tensor:
+def hidden_vectors(run: Run, text: Text) -> Tensor:
     """Returns the run's vector for each position. Shape (B, T, D)."""
     hidden_BTD: Tensor = run.model.trunk(text)
     return hidden_BTD
 
 
-def language_head(run: UsableRun) -> LanguageHead:
+def language_head(run: Run) -> LanguageHead:
     """Returns the head that scores pieces."""
     head = run.model.head
     if isinstance(head, LanguageAndNextHead):
@@ -99,7 +81,7 @@ def language_head(run: UsableRun) -> LanguageHead:
     return head
 
 
-def device_of(run: UsableRun) -> torch.device:
+def device_of(run: Run) -> torch.device:
     """Returns where a run's weights are."""
     return next(run.model.parameters()).device
 

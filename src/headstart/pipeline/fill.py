@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from headstart.errors import RecipeError
+from headstart.errors import RunError
 from headstart.pipeline.feeding import (
-    UsableRun,
     as_text,
     hidden_vectors,
     language_head,
     marks_of,
     special_ids,
 )
+from headstart.pipeline.run_folder import Run
 from headstart.tokenizers.blanks import encode_with_blanks
 from headstart.tokenizers.pieces import MASK
 
@@ -38,7 +38,7 @@ class Filled:
     text: str
 
 
-def fill(run: UsableRun, text: str, count: int) -> Filled:
+def fill(run: Run, text: str, count: int) -> Filled:
     """Returns the `count` likeliest pieces for each blank; each is judged with the others blank."""
     require_masked(run)
     row = marks_of(run).around(encode_with_blanks(run.tokenizer, text))
@@ -55,7 +55,7 @@ def fill(run: UsableRun, text: str, count: int) -> Filled:
 
 
 @torch.inference_mode()
-def probabilities(run: UsableRun, row: list[int], places: list[int]) -> Tensor:
+def probabilities(run: Run, row: list[int], places: list[int]) -> Tensor:
     """Returns the probability of each piece at these places. Shape (M, V).
 
     What stands for no text is below zero, and so never offered; the others are as the model has it.
@@ -67,17 +67,17 @@ def probabilities(run: UsableRun, row: list[int], places: list[int]) -> Tensor:
     return probability_MV
 
 
-def require_masked(run: UsableRun) -> None:
+def require_masked(run: Run) -> None:
     """Raises an error unless the run has learned to fill blanks."""
     objective = run.recipe.objective
     if not objective.startswith("masked"):
-        raise RecipeError(
+        raise RunError(
             f"This run's objective is {objective}, so it has never seen a blank. Choose a run that "
             "was pretrained with the objective masked or masked+next."
         )
 
 
-def filling(run: UsableRun, number: int, probability: float) -> Filling:
+def filling(run: Run, number: int, probability: float) -> Filling:
     """Returns a piece as something that could stand in a blank."""
     return Filling(
         piece=run.tokenizer.vocabulary[number],

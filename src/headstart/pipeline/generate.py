@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 from headstart.decoding.scoring import CachedScores, prefix_of
 from headstart.decoding.strategy import Hypothesis, Limits, Strategy
-from headstart.errors import RecipeError
+from headstart.errors import RecipeError, RunError
 from headstart.pipeline.feeding import (
-    UsableRun,
     device_of,
     language_head,
     marks_of,
     special_ids,
 )
+from headstart.pipeline.run_folder import Run
 from headstart.tokenizers.pieces import END_ID, UNKNOWN_ID
 
 
@@ -29,7 +29,7 @@ class Continuation:
 
 
 def generate(
-    run: UsableRun, prompt: str, strategy: Strategy, num_pieces: int, count: int = 1
+    run: Run, prompt: str, strategy: Strategy, num_pieces: int, count: int = 1
 ) -> list[Continuation]:
     """Writes behind a prompt, `count` times; an empty prompt begins a new document."""
     require_causal(run)
@@ -48,19 +48,19 @@ def generate(
     return [continuation(run, ids, hypotheses[0]) for hypotheses in found]
 
 
-def require_causal(run: UsableRun) -> None:
+def require_causal(run: Run) -> None:
     """Raises an error unless the run has learned to write on."""
     objective = run.recipe.objective
     if objective == "causal":
         return
     learned = "to find hidden pieces" if objective.startswith("masked") else f"for {objective}"
-    raise RecipeError(
+    raise RunError(
         f"This run was trained {learned} (its objective is {objective}), so it cannot write on. "
         "Choose a run that was pretrained with the objective causal."
     )
 
 
-def continuation(run: UsableRun, prompt_ids: list[int], found: Hypothesis) -> Continuation:
+def continuation(run: Run, prompt_ids: list[int], found: Hypothesis) -> Continuation:
     """Returns a hypothesis as text."""
     text, prompt = (run.tokenizer.decode(ids) for ids in ([*prompt_ids, *found.ids], prompt_ids))
     return Continuation(

@@ -9,7 +9,7 @@ import numpy as np
 from headstart.errors import DataError, RecipeError
 from headstart.evaluation.neighbours import nearest_neighbours
 from headstart.pipeline.embed import Passage, Use, Vectors, embed_words
-from headstart.pipeline.feeding import UsableRun
+from headstart.pipeline.run_folder import Run
 
 # Every use is held against every other: more would fill the memory, and tell a person no more.
 NUM_MOST_USES = 2_000
@@ -43,7 +43,7 @@ class Neighbourhood:
     uses: tuple[UseInContext, ...]
 
 
-def neighbours(run: UsableRun, parts: Iterable[Passage], word: str, count: int) -> Neighbourhood:
+def neighbours(run: Run, parts: Iterable[Passage], word: str, count: int) -> Neighbourhood:
     """Returns each use of a word with the `count` uses most like it."""
     if not bare(word) or len(word.split()) != 1:
         raise RecipeError(f"{word!r} is no word. Name one word, without spaces.")
@@ -69,7 +69,7 @@ def neighbours(run: UsableRun, parts: Iterable[Passage], word: str, count: int) 
     )
 
 
-def uses_of(run: UsableRun, parts: Iterable[Passage], word: str) -> Iterator[tuple[Vectors, Use]]:
+def uses_of(run: Run, parts: Iterable[Passage], word: str) -> Iterator[tuple[Vectors, Use]]:
     """Yields each use of a word with its vector; passages without the word are not read."""
     wanted = bare(word)
 

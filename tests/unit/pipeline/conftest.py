@@ -1,7 +1,7 @@
 """Tiny runs that have learned nothing, one for each objective, over one tiny tokenizer."""
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +10,9 @@ import torch
 from headstart.apps.recipes.bert import bert
 from headstart.apps.recipes.compact import compact
 from headstart.models.initialisation import initialise
-from headstart.models.model import Model, new_model
+from headstart.models.model import new_model
 from headstart.pipeline.recipe import Recipe, with_vocabulary
+from headstart.pipeline.run_folder import Run
 from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer
 from headstart.tokenizers.tokenizer import Tokenizer
 
@@ -39,14 +40,6 @@ RECIPES = {
 }
 
 
-@dataclass(frozen=True)
-class TinyRun:
-    folder: Path
-    recipe: Recipe
-    tokenizer: Tokenizer
-    model: Model
-
-
 def tiny(recipe: Recipe, length: int = 48) -> Recipe:
     """A recipe of the same kind, of which a step takes a millisecond."""
     layer = replace(recipe.model.trunk.layer, width=32, num_heads=2, feed_forward_width=48)
@@ -55,7 +48,7 @@ def tiny(recipe: Recipe, length: int = 48) -> Recipe:
 
 
 @torch.no_grad()
-def tiny_run(recipe: Recipe, tokenizer: Tokenizer) -> TinyRun:
+def tiny_run(recipe: Recipe, tokenizer: Tokenizer) -> Run:
     recipe = with_vocabulary(tiny(recipe), tokenizer.size)
     model = new_model(recipe.model)
     initialise(model, seed=1)
@@ -63,7 +56,7 @@ def tiny_run(recipe: Recipe, tokenizer: Tokenizer) -> TinyRun:
     for parameter in model.parameters():
         # Larger than first weights are, so that what it writes is not always the same.
         parameter += 0.1 * torch.randn(parameter.shape, generator=generator)
-    return TinyRun(Path("run"), recipe, tokenizer, model.eval())
+    return Run(Path("run"), recipe, tokenizer, model.eval())
 
 
 @pytest.fixture(scope="session")
@@ -78,5 +71,5 @@ def tokenizer(texts) -> Tokenizer:
 
 
 @pytest.fixture(scope="session")
-def runs(tokenizer) -> dict[str, TinyRun]:
+def runs(tokenizer) -> dict[str, Run]:
     return {name: tiny_run(recipe(), tokenizer) for name, recipe in RECIPES.items()}

@@ -8,7 +8,7 @@ import torch
 
 from headstart.corpora.documents import Document
 from headstart.corpora.places import Place
-from headstart.errors import DataError, FileError, RecipeError
+from headstart.errors import DataError, FileError, RecipeError, RunError
 from headstart.models.inputs import Text
 from headstart.models.pooling import POOLINGS
 from headstart.pipeline import vector_file
@@ -110,7 +110,7 @@ def test_translators_read_no_single_texts(runs):
         recipe = type("Recipe", (), {"objective": "translation", "length": 9})
         tokenizer, model = runs["masked"].tokenizer, runs["masked"].model
 
-    with pytest.raises(RecipeError, match="objective is translation"):
+    with pytest.raises(RunError, match="objective is translation"):
         list(passages(Translator(), documents(["le chat"])))
 
 

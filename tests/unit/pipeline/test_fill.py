@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from headstart.errors import DataError, RecipeError
+from headstart.errors import DataError, RecipeError, RunError
 from headstart.models.inputs import Text
 from headstart.pipeline.fill import fill
 
@@ -50,7 +50,7 @@ def test_each_blank_is_answered_in_order(runs, objective):
 
 
 def test_causal_run_cannot_fill(runs):
-    with pytest.raises(RecipeError, match="never seen a blank"):
+    with pytest.raises(RunError, match="never seen a blank"):
         fill(runs["causal"], "le <mask>", count=3)
 
 

@@ -5,7 +5,7 @@ import torch
 
 from headstart.decoding.greedy import Greedy
 from headstart.decoding.sampling import Sampling
-from headstart.errors import RecipeError
+from headstart.errors import RecipeError, RunError
 from headstart.models.inputs import Text
 from headstart.pipeline.generate import generate
 from headstart.tokenizers.pieces import END_ID, START_ID, UNKNOWN_ID
@@ -61,7 +61,7 @@ def test_text_that_ends_itself_says_so(runs):
 
 @pytest.mark.parametrize("objective", ["masked", "masked+next"])
 def test_masked_run_cannot_write(runs, objective):
-    with pytest.raises(RecipeError, match="cannot write on"):
+    with pytest.raises(RunError, match="cannot write on"):
         generate(runs[objective], "le chat", Greedy(), num_pieces=3)
 
 
