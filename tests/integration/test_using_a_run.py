@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from headstart.apps.cli.main import main
+from headstart.decoding import STRATEGIES
 
 WORDS = ["le", "la", "chat", "livre", "maison", "rouge", "grand", "voit", "mange", "lit", "ville"]
 OBJECTIVES = ("causal", "masked", "masked+next")
@@ -226,3 +227,17 @@ def test_folder_without_a_run_is_named(command, tmp_path):
     more = {"generate": ["le"], "fill": ["<mask>"], "embed": ["--file", __file__, "--out", "v.npy"]}
     result = CliRunner().invoke(main, [command, str(tmp_path / "none"), *more[command]])
     assert "There is no run in" in sentence(result)
+
+
+@pytest.mark.parametrize("objective", ["causal", "masked"])
+def test_text_that_is_not_utf8_is_refused(invoke, objective):
+    command = {"causal": "generate", "masked": "fill"}[objective]
+    assert "is not UTF-8" in sentence(invoke(command, objective, "-", input=b"caf\xe9 <mask>"))
+    assert "is not UTF-8" in sentence(invoke(command, objective, "caf\udce9 <mask>"))
+
+
+def test_every_strategy_can_be_chosen():
+    (choice,) = (
+        option.type for option in main.commands["generate"].params if option.name == "strategy"
+    )
+    assert set(choice.choices) == set(STRATEGIES)

@@ -11,6 +11,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from headstart.apps.recipes import RECIPES
+from headstart.apps.recipes.compact import compact
+from headstart.decoding.greedy import Greedy
+from headstart.decoding.sampling import Sampling
+from headstart.decoding.scoring import CachedScores, RecomputedScores, prefix_of
+from headstart.decoding.strategy import Limits
 from headstart.models.initialisation import initialise
 from headstart.models.inputs import SourceAndTarget, Text
 from headstart.models.model import new_model
@@ -65,3 +70,18 @@ def test_a_row_of_nothing_but_padding_gives_no_nan_forward_or_backward(name, dty
     assert torch.isfinite(answer).all()
     loss.backward()
     assert math.isfinite(loss.item())
+
+
+@pytest.mark.parametrize("strategy", [Greedy(), Sampling(temperature=1.2, top_k=50, top_p=0.9)])
+def test_gpu_writes_with_a_cache_what_it_writes_without(strategy):
+    model = new_model(with_vocabulary(compact("causal"), VOCABULARY_SIZE).model)
+    initialise(model, seed=0)
+    model.to("cuda").eval()
+    recomputed = RecomputedScores(torch.no_grad()(lambda text: model(text)[:, -1]))
+    prefix = prefix_of([[5, 6, 7], [8], [9, 10, 11, 12, 13]], "cuda")
+    limits = Limits(num_pieces=30, end_id=2, forbidden_ids=(0, 1))
+    ours, expected = (
+        [best.ids for (best,) in strategy.decode(scores, prefix, limits)]
+        for scores in (CachedScores(model.trunk, model.head), recomputed)
+    )
+    assert ours == expected

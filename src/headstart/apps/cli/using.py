@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from headstart.apps.cli.options import THREADS, packed
+from headstart.corpora.lines import is_whole
+from headstart.errors import DataError
 
 if TYPE_CHECKING:
     from headstart.pipeline.run_folder import Run
@@ -48,7 +50,13 @@ def open_run(folder: Path, device: str, num_threads: int | None) -> Run:
 
 def given_text(text: str) -> str:
     """Returns a text as it was typed, or what comes in where it is a dash."""
-    if text != STANDARD_INPUT:
-        return text
-    # The end of the last line is the pipe's, not the text's.
-    return sys.stdin.read().removesuffix("\n").removesuffix("\r")
+    if text == STANDARD_INPUT:
+        try:
+            text = sys.stdin.buffer.read().decode()
+        except UnicodeDecodeError as error:
+            raise DataError("What came in is not UTF-8. Convert it, such as with iconv.") from error
+        # The end of the last line is the pipe's, not the text's.
+        text = text.removesuffix("\n").removesuffix("\r")
+    if not is_whole(text):
+        raise DataError(f"{text!r} is not UTF-8. Convert it, such as with iconv.")
+    return text
