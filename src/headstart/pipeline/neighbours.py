@@ -39,7 +39,7 @@ class Neighbourhood:
 
     word: str
     num_uses: int
-    """All there are; of very many, only the first are held against each other."""
+    """All there are; of very many only the first are compared, and of copies one."""
     uses: tuple[UseInContext, ...]
 
 
@@ -47,16 +47,22 @@ def neighbours(run: Run, parts: Iterable[Passage], word: str, count: int) -> Nei
     """Returns each use of a word with the `count` uses most like it."""
     if not bare(word) or len(word.split()) != 1:
         raise RecipeError(f"{word!r} is no word. Name one word, without spaces.")
-    vectors, uses, num_uses = [], [], 0
+    vectors: list[Vectors] = []
+    uses: list[Use] = []
+    known: set[tuple[str, int]] = set()
+    num_uses = 0
     for vector, use in uses_of(run, parts, word):
         num_uses += 1
-        if num_uses <= NUM_MOST_USES:
+        # A copy of a text is most like its original, which tells nobody anything.
+        where = (use.passage.text, use.word.begin)
+        if where not in known and len(uses) < NUM_MOST_USES:
+            known.add(where)
             vectors.append(vector)
             uses.append(use)
-    if num_uses < 2:
+    if len(uses) < 2:
         raise DataError(
-            f"The text has {num_uses} uses of the word {word!r}; at least 2 are needed to compare "
-            "them. Name another word, or give more text."
+            f"The texts have {len(uses)} different uses of the word {word!r}; at least 2 are "
+            "needed to compare them. Name another word, or give more text."
         )
     found = nearest_neighbours(np.stack(vectors), count)
     return Neighbourhood(

@@ -185,8 +185,15 @@ def test_what_is_no_word_has_no_neighbours(runs, word):
 
 def test_word_used_once_has_no_neighbours(runs):
     parts = passages(runs["masked"], documents(["le chat", "la ville"]))
-    with pytest.raises(DataError, match="1 uses of the word 'ville'"):
+    with pytest.raises(DataError, match="1 different uses of the word 'ville'"):
         neighbours(runs["masked"], parts, "ville", count=3)
+
+
+def test_copies_of_a_text_are_compared_once(runs):
+    parts = passages(runs["masked"], documents(["le chat lit", "le chat lit", "la ville, le chat"]))
+    found = neighbours(runs["masked"], parts, "chat", count=3)
+    assert found.num_uses == 3
+    assert [use.use.passage.number for use in found.uses] == [0, 2]
 
 
 def test_signs_and_capitals_around_a_word_are_no_part_of_it():

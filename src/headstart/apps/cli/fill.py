@@ -12,6 +12,7 @@ from headstart.apps.cli.options import json_option
 from headstart.apps.cli.output import print_json, print_tables
 from headstart.apps.cli.using import Place, given_text, open_run, place_options, run_argument
 from headstart.reports.table import Table
+from headstart.tokenizers.pieces import WORD_START
 
 if TYPE_CHECKING:
     from headstart.pipeline.fill import Filled, Filling
@@ -65,6 +66,11 @@ def blank_table(number: int, num_blanks: int, fillings: list[Filling]) -> Table:
     return Table(
         title="The blank" if num_blanks == 1 else f"Blank {number} of {num_blanks}",
         columns=("piece", "probability"),
-        rows=tuple((one.text or one.piece, f"{100 * one.probability:.2f} %") for one in fillings),
+        rows=tuple((shown(one), f"{100 * one.probability:.2f} %") for one in fillings),
         numeric=frozenset({"probability"}),
     )
+
+
+def shown(filling: Filling) -> str:
+    """Returns a piece as people read it; dots where it goes on with the word before it."""
+    return filling.text if filling.piece.startswith(WORD_START) else f"…{filling.piece}"
