@@ -12,6 +12,7 @@ from headstart import __version__
 from headstart.apps.cli.anatomy import anatomy
 from headstart.apps.cli.check import check
 from headstart.apps.cli.data import data
+from headstart.apps.cli.evaluate import evaluate
 from headstart.apps.cli.pretrain import pretrain
 from headstart.apps.cli.resume import resume
 from headstart.apps.cli.runs import runs
@@ -24,6 +25,7 @@ COMMANDS: Mapping[str, click.Command] = {
     "tokenizer": tokenizer,
     "pretrain": pretrain,
     "resume": resume,
+    "evaluate": evaluate,
     "runs": runs,
     "anatomy": anatomy,
 }
