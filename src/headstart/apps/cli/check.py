@@ -82,7 +82,8 @@ def check(
     """Look for leaks, copies, conflicts and oddities before anything is trained.
 
     A table has a text and a label column. Texts and labels may also stand in two files, one a
-    line: named TEXT,LABELS, or side by side as NAME.txt and NAME.label.
+    line: named TEXT,LABELS, or side by side as NAME.txt and NAME.label. A data set of the Hugging
+    Face hub is named hub:OWNER/NAME, with :SPLIT or :CONFIG:SPLIT behind it.
     """
     splits, report = run_check(files, columns, reading)
     findings = check_sketch(splits, files.run)

@@ -75,8 +75,8 @@ def tokenizer(
     """Learn a tokenizer from text, or import one.
 
     CORPUS is any number of files, folders and patterns: .txt, .jsonl, .csv, .tsv, .parquet, each
-    also as .gz, .bz2, .xz or .zst. An imported model keeps its dictionary's ids; text named with it
-    is only tried.
+    also as .gz, .bz2, .xz or .zst; or hub:OWNER/NAME, a data set of the Hugging Face hub. An
+    imported model keeps its dictionary's ids; text named with it is only tried.
     """
     check_origin(corpus, origin)
     started = reading.start()
