@@ -74,8 +74,10 @@ def text_and_label_files(name: str) -> tuple[Path, Path | None]:
 def existing(name: str) -> Path:
     """Returns a path that must be a file."""
     path = Path(name)
+    if name and path.is_dir():
+        raise DataError(f"{path} is a folder. Name a file in it that holds examples.")
     if not path.is_file():
-        raise DataError(f"There is no file {path}. Check the name.")
+        raise DataError(f"There is no file {name!r}. Check the name.")
     return path
 
 
