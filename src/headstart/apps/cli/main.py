@@ -68,7 +68,8 @@ def sentence(error: Exception) -> str:
         command = context.command_path if context else "headstart"
         return f"{error.format_message().removesuffix('.')}. See '{command} --help'."
     if isinstance(error, OSError):
-        return f"{error.strerror or error}."
+        reason = error.strerror or error
+        return f"{reason}." if error.filename is None else f"{error.filename}: {reason}."
     return str(error)
 
 
