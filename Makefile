@@ -26,9 +26,13 @@ bench: $(STAMP)  ## time Headstart beside its peers on this machine, one record 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-# The constraints pin torch, so that pip takes the CPU build and not gigabytes of CUDA.
+# The constraints pin torch, so that pip takes the CPU build and not gigabytes of CUDA. pip would
+# fetch what builds the package into a place that they do not reach; so that comes first, and stays.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	--constraint constraints.txt
+
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--constraint constraints.txt --editable '.[test,check]'
+	$(PIP_INSTALL) hatchling editables
+	$(PIP_INSTALL) --no-build-isolation --editable '.[test,check]'
 	touch $@

@@ -35,6 +35,7 @@ def alternate(
             "median_seconds": statistics.median(row),
             "min_seconds": min(row),
             "max_seconds": max(row),
+            "seconds": row,
         }
         for name, row in seconds.items()
     }

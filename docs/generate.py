@@ -126,6 +126,43 @@ def bench_ledger() -> str:
     return "\n".join([*lines, "", provenance(record)])
 
 
+def bench_leaks() -> str:
+    """What the leak guard found of what was planted, how fast, in how much memory."""
+    record = newest("leaks")
+    lines = [
+        "| asked of the leak guard | recall | precision | seconds | most memory |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for name, case in record["cases"].items():
+        lines.append(
+            f"| {name} | {case['recall']:.3f} | {case['precision']:.3f} | "
+            f"{case['seconds']:.1f} | {show_bytes(1e6 * case['peak_megabytes'])} |"
+        )
+    work = record["work"]
+    return "\n".join([*lines, "", f"{work[0].upper()}{work[1:]}.", provenance(record)])
+
+
+def bench_cutting() -> str:
+    """Text to a token store beside bare sentencepiece, once it was measured."""
+    try:
+        record = newest("cutting")
+    except FileNotFoundError:
+        return "Not measured yet: `python benchmarks/bench_cutting.py` makes the record."
+    lines = ["| cutting | seconds (lowest to highest) | MB/s |", "|---|---:|---:|"]
+    for name, row in record["seconds"].items():
+        lines.append(
+            f"| {name} | {row['median_seconds']:.2f} ({row['min_seconds']:.2f} to "
+            f"{row['max_seconds']:.2f}) | {record['bytes'] / 1e6 / row['median_seconds']:.1f} |"
+        )
+    least, most = record["ratio_of_rounds"]
+    note = (
+        f"{record['work']}: {record['ratio']:.2f} of the bare speed by the medians, "
+        f"{least:.2f} to {most:.2f} from round to round. Headstart's time includes finding "
+        "sentences, arrays, hashes and durable writes; bare sentencepiece stops at its lists."
+    )
+    return "\n".join([*lines, "", note, provenance(record)])
+
+
 def provenance(record: Mapping[str, object]) -> str:
     """Says where a record comes from."""
     machine, versions = record["machine"], record["versions"]
@@ -158,6 +195,8 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "base-on-a-1050-ti": base_on_a_1050_ti,
     "bench-trunk": bench_trunk,
     "bench-ledger": bench_ledger,
+    "bench-leaks": bench_leaks,
+    "bench-cutting": bench_cutting,
     "tree": tree,
 }
 

@@ -67,6 +67,17 @@ SURFACE = {
         "--skip-bad",
     ],
     "resume": ["run", "--save-every", "--device", "--threads", "--force"],
+    "evaluate": [
+        "run",
+        "--test",
+        "--figures",
+        "--device",
+        "--threads",
+        "--documents",
+        "--text-column",
+        "--skip-bad",
+        "--json",
+    ],
     "runs": ["--in", "--json"],
     "runs remove": ["run", "--yes"],
     "generate": [

@@ -31,4 +31,5 @@ def find_column(
 def missing(columns: Collection[str], path: Path, what: str, role: str) -> DataError:
     """Returns the error for a column that is not there."""
     has = f"It has: {', '.join(columns)}" if columns else "Its first row has none at all"
-    return DataError(f"{path} has {what}. {has}. Name one with --{role}-column.")
+    option = "--group" if role == "group" else f"--{role}-column"
+    return DataError(f"{path} has {what}. {has}. Name one with {option}.")

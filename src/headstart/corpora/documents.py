@@ -10,7 +10,8 @@ from headstart.corpora.compression import Meter
 from headstart.corpora.cut_text import is_cut, joined_pieces
 from headstart.corpora.lines import NUM_LONGEST_BYTES, read_lines
 from headstart.corpora.places import Complaints, Place
-from headstart.corpora.rows import cell_text, is_table, read_rows
+from headstart.corpora.rows import cell_text
+from headstart.corpora.tables import has_rows, table_rows
 from headstart.errors import DataError
 
 DocumentKind = Literal["lines", "paragraphs", "files"]
@@ -60,7 +61,7 @@ def read_documents(paths: Sequence[Path], reading: Reading) -> Iterator[Document
 
 def documents_of(path: Path, reading: Reading) -> Iterator[Document]:
     """Yields the documents of one file, blank ones too."""
-    if is_table(path):
+    if has_rows(path):
         yield from table_documents(path, reading)
     elif reading.documents == "lines" or is_cut(path):
         for number, line in read_lines(path, reading.meter, reading.complaints):
@@ -72,7 +73,7 @@ def documents_of(path: Path, reading: Reading) -> Iterator[Document]:
 def table_documents(path: Path, reading: Reading) -> Iterator[Document]:
     """Yields the text column of a table."""
     column: str | None = None
-    for row in read_rows(path, reading.meter, reading.complaints):
+    for row in table_rows(path, reading.meter, reading.complaints):
         if column is None:
             column = find_column(row.cells.keys(), reading.text_column, TEXT_NAMES, path, "text")
         text = cell_text(row, column, reading.complaints)

@@ -7,9 +7,11 @@ from pathlib import Path
 from headstart.corpora.columns import LABEL_NAMES, TEXT_NAMES, find_column
 from headstart.corpora.cut_text import is_cut, joined_pieces
 from headstart.corpora.documents import Reading
+from headstart.corpora.hub import is_hub
 from headstart.corpora.pairs import aligned_lines
 from headstart.corpora.places import Complaints, Place
-from headstart.corpora.rows import Row, cell_text, is_table, read_rows
+from headstart.corpora.rows import Row, cell_text
+from headstart.corpora.tables import has_rows, table_rows
 from headstart.errors import DataError
 
 LABEL_SUFFIXES = (".label", ".labels")
@@ -50,11 +52,13 @@ def read_examples(name: str, reading: Reading, columns: ExampleColumns) -> list[
 
 def text_and_label_files(name: str) -> tuple[Path, Path | None]:
     """Returns the file of texts and that of labels, None for a table that holds both."""
+    if is_hub(name):
+        return Path(name), None
     if PAIR_SEPARATOR in name and not Path(name).exists():
         text_name, _, label_name = name.partition(PAIR_SEPARATOR)
         return existing(text_name), existing(label_name)
     path = existing(name)
-    if is_table(path):
+    if has_rows(path):
         return path, None
     stem = path.name.split(".")[0]
     beside = [path.with_name(stem + suffix) for suffix in LABEL_SUFFIXES]
@@ -70,15 +74,17 @@ def text_and_label_files(name: str) -> tuple[Path, Path | None]:
 def existing(name: str) -> Path:
     """Returns a path that must be a file."""
     path = Path(name)
+    if name and path.is_dir():
+        raise DataError(f"{path} is a folder. Name a file in it that holds examples.")
     if not path.is_file():
-        raise DataError(f"There is no file {path}. Check the name.")
+        raise DataError(f"There is no file {name!r}. Check the name.")
     return path
 
 
 def table_examples(path: Path, reading: Reading, columns: ExampleColumns) -> Iterator[Example]:
     """Yields the examples of a table."""
     wanted: list[str] | None = None
-    for row in read_rows(path, reading.meter, reading.complaints):
+    for row in table_rows(path, reading.meter, reading.complaints):
         names = row.cells.keys()
         if wanted is None:
             wanted = [

@@ -9,7 +9,8 @@ from headstart.corpora.columns import SOURCE_NAMES, TARGET_NAMES, find_column
 from headstart.corpora.documents import Reading
 from headstart.corpora.lines import read_all_lines
 from headstart.corpora.places import Place
-from headstart.corpora.rows import cell_text, read_rows
+from headstart.corpora.rows import cell_text
+from headstart.corpora.tables import table_rows
 from headstart.errors import DataError
 
 
@@ -56,7 +57,7 @@ def read_pair_table(path: Path, reading: Reading) -> Iterator[Pair]:
     """Yields the pairs of a table with a column for each side."""
     columns: tuple[str, str] | None = None
     num_rows = 0
-    for row in read_rows(path, reading.meter, reading.complaints):
+    for row in table_rows(path, reading.meter, reading.complaints):
         num_rows += 1
         if columns is None:
             names = row.cells.keys()

@@ -1,10 +1,11 @@
-"""What a person names, files, folders and patterns, as a list of files that exist."""
+"""What a person names, files, folders, patterns and data sets of the hub, as a list of paths."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from headstart.corpora.compression import without_compression
 from headstart.corpora.cut_text import CUT_SUFFIX
+from headstart.corpora.hub import hub_name, is_hub
 from headstart.corpora.rows import ROW_READERS
 from headstart.errors import DataError
 
@@ -21,8 +22,11 @@ def find_files(names: Sequence[str]) -> list[Path]:
 
 
 def files_of(name: str) -> list[Path]:
-    """Returns the files that one name stands for."""
+    """Returns the files that one name stands for; a data set of the hub is as one."""
     path = Path(name)
+    if is_hub(name):
+        hub_name(name)  # a name that cannot be one is refused before anything is read
+        return [path]
     if name and is_folder(path):
         found = sorted(
             inside for inside in path.rglob("*") if inside.is_file() and is_known(inside)
@@ -75,6 +79,8 @@ def is_known(path: Path) -> bool:
     return without_compression(path).suffix.lower() in KNOWN_SUFFIXES
 
 
-def total_bytes(paths: Sequence[Path]) -> int:
-    """Returns the size of files on disk, compressed as they stand there."""
+def total_bytes(paths: Sequence[Path]) -> int | None:
+    """Returns the size of files on disk, compressed as they stand there; unknown for the hub."""
+    if any(is_hub(path) for path in paths):
+        return None
     return sum(path.stat().st_size for path in paths)

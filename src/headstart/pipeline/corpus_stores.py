@@ -77,6 +77,15 @@ def corpus_stores(
     return CorpusStores(train, held_out, train.folder / SKETCH_FILE)
 
 
+def whole_store(
+    config: CorpusConfig, tokenizer: Tokenizer, num_threads: int, watch: Watch
+) -> TokenStore:
+    """Returns the store of all of a text, to be scored on."""
+    hashes = {path: sha256_of(Path(path)) for path in config.corpus}
+    part = StorePart(config, tokenizer, num_threads, watch, hashes)
+    return part.make(config.corpus, "valid", lambda _text: True)
+
+
 def held_out_share(paths: Sequence[str]) -> float:
     """Returns the share of a corpus that is held out."""
     is_small = total_bytes([Path(path) for path in paths]) < NUM_SMALL_BYTES

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from headstart.batches.ahead import Ahead
 from headstart.evaluation.language import LanguageScores, score_language
 from headstart.models.initialisation import initialise
 from headstart.models.model import Model, new_model
@@ -60,8 +61,9 @@ class Learner:
         )
 
     def trainer(self, after_step: AfterStep) -> Trainer:
-        """Returns the loop over this text."""
-        return Trainer(self.objective, self.recipe.learning, self.plan, self.batches, after_step)
+        """Returns the loop over this text, which is made ready one step ahead."""
+        batches = Ahead(self.batches)
+        return Trainer(self.objective, self.recipe.learning, self.plan, batches, after_step)
 
     def batches(self, step: int) -> Sequence[Batch]:
         """Returns the parts of a step on the plan's device."""

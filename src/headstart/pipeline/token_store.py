@@ -7,7 +7,7 @@ from headstart.batches.store import TokenStore
 from headstart.batches.store_format import Manifest
 from headstart.batches.store_writing import write_store
 from headstart.corpora.documents import Document, Reading
-from headstart.files import sha256_of
+from headstart.corpora.tables import source_sha256
 from headstart.tokenizers.tokenizer import Tokenizer
 
 
@@ -23,7 +23,7 @@ def make_store(
     manifest = Manifest(
         tokenizer=tokenizer.fingerprint,
         vocabulary_size=tokenizer.size,
-        sources={str(path): sha256_of(path) for path in paths},
+        sources={str(path): source_sha256(path) for path in paths},
         reading={
             "documents": reading.documents,
             "text_column": reading.text_column,

@@ -21,7 +21,14 @@ from headstart.checkpoints.checkpoint import (
 from headstart.checkpoints.tensor_file import write_tensors
 from headstart.errors import DivergedError
 from headstart.evaluation.language import LanguageScores
-from headstart.files import require_space, sha256_of, sweep, write_json, write_sealed_json
+from headstart.files import (
+    require_space,
+    sha256_of,
+    sweep,
+    write_bytes,
+    write_json,
+    write_sealed_json,
+)
 from headstart.pipeline.environment import differences, environment
 from headstart.pipeline.keeping import Keeper
 from headstart.pipeline.learner import Learner
@@ -32,8 +39,10 @@ from headstart.pipeline.run_files import (
     RESULTS_FILE,
     WEIGHTS_FILE,
 )
-from headstart.pipeline.run_log import RunLog
+from headstart.pipeline.run_log import RunLog, read_log
 from headstart.pipeline.watch import StepProgress, Watch
+from headstart.reports.figures import training_curves
+from headstart.reports.figures.style import FORMATS, render
 from headstart.training.averaging import load
 from headstart.training.loop import StepReport, TrainingState
 
@@ -158,6 +167,7 @@ class TrainingRun:
                 "tokens_per_second": num_tokens / self.seconds,
             },
         )
+        write_curves(self.folder)
         write_manifest(self.folder, {WEIGHTS_FILE: digest}, self.learner)
 
     @property
@@ -200,7 +210,7 @@ def step_row(report: StepReport) -> dict[str, object]:
 
 def scores_json(scores: LanguageScores) -> dict[str, object]:
     """Returns scores as JSON, with what follows from them."""
-    return asdict(scores) | {"perplexity": scores.perplexity}
+    return asdict(scores) | {"total": scores.total, "perplexity": scores.perplexity}
 
 
 def groups_of(state: TrainingState) -> Iterator[tuple[str, dict[str, Tensor]]]:
@@ -226,6 +236,13 @@ def planned_bytes(state: TrainingState) -> int:
     """Returns about how many bytes a checkpoint will take: weights, two moments, the best."""
     num_copies = 5 if state.average is not None else 4
     return num_copies * size_of({"weights": weights_of(state)})
+
+
+def write_curves(folder: Path) -> None:
+    """Draws how a run learned, from its log."""
+    figure = training_curves.draw(read_log(folder / LOG_FILE), f"How {folder.name} learned")
+    for file_format in FORMATS:
+        write_bytes(folder / f"curves.{file_format}", render(figure, file_format))
 
 
 def write_manifest(folder: Path, files: dict[str, str], learner: Learner) -> None:

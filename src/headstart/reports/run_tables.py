@@ -10,22 +10,56 @@ from headstart.reports.table import Table
 
 def results_table(folder: Path, results: Mapping[str, Any]) -> Table:
     """Returns what a finished run is worth."""
-    scores = results["held_out"]
     rows = [
-        ("held-out loss", f"{scores['loss']:.4f} nats a piece"),
-        ("perplexity", f"{scores['perplexity']:,.2f}"),
-        ("bits for each byte", f"{scores['bits_per_byte']:.4f}"),
-    ]
-    if scores["next_accuracy"] is not None:
-        share = show_share(scores["next_accuracy"])
-        rows.append(("next sentence right", f"{share} of {scores['num_pairs']:,} pairs"))
-    rows += [
+        *score_rows(results["held_out"], results["held_out"]["perplexity"]),
         ("best step", f"{results['best_step']:,} of {results['steps']:,}"),
         ("tokens read", f"{show_count(results['tokens'])} in {results['epochs']:.2f} epochs"),
         ("time", show_duration(results["seconds"])),
         ("tokens a second", show_count(results["tokens_per_second"])),
     ]
     return Table(title=f"Run {folder}", columns=("what", "value"), rows=tuple(rows))
+
+
+def score_rows(scores: Mapping[str, Any], perplexity: float) -> list[tuple[str, str]]:
+    """Returns how well a text was predicted, a row each."""
+    rows = [
+        ("held-out loss", f"{scores['loss']:.4f} nats a piece"),
+        ("perplexity", f"{perplexity:,.2f}"),
+        ("bits for each byte", f"{scores['bits_per_byte']:.4f}"),
+        ("pieces asked for", show_count(scores["num_pieces"])),
+    ]
+    if scores["next_accuracy"] is not None:
+        share = show_share(scores["next_accuracy"])
+        rows.append(("next sentence right", f"{share} of {scores['num_pairs']:,} pairs"))
+    return rows
+
+
+def language_tables(seen: Mapping[str, Any], perplexity: float) -> list[Table]:
+    """Returns the scores of a run on a text, and those by length."""
+    rows = tuple(score_rows(seen["scores"], perplexity))
+    tables = [Table(title="Language", columns=("what", "value"), rows=rows)]
+    if seen["by_position"]:
+        lengths = tuple(
+            (
+                f"{row['length']:,}",
+                f"{row['length'] / seen['trained_length']:g}",
+                f"{row['loss']:.4f}",
+                f"{row['losses'][-1]:.4f}",
+            )
+            for row in seen["by_position"]
+        )
+        columns = ("length", "times the trained one", "loss", "loss at the end")
+        notes = ("Documents run together here, so that every position has all before it.",)
+        tables.append(
+            Table(
+                title="By length",
+                columns=columns,
+                rows=lengths,
+                numeric=frozenset(columns),
+                notes=(*notes, seen["beyond"]) if seen["beyond"] else notes,
+            )
+        )
+    return tables
 
 
 def runs_table(summaries: Iterable[Mapping[str, Any]]) -> Table:

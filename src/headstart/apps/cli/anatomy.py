@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from headstart.apps.cli.options import Workplace, json_option, packed, workplace_options
+from headstart.apps.cli.options import (
+    Workplace,
+    folder_type,
+    json_option,
+    packed,
+    workplace_options,
+)
 from headstart.apps.cli.output import print_json, print_tables
 from headstart.apps.cli.progress import shown_progress
 from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE
@@ -68,7 +74,7 @@ evidence_options = packed(
     click.option("--measure", is_flag=True, help="Time real layers of three kinds by length."),
     click.option(
         "--figures",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=folder_type(),
         help="Draw into this folder, as PNG and SVG.",
     ),
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headstart.apps.cli.options import json_option, packed
+from headstart.apps.cli.options import folder_type, json_option, packed
 from headstart.apps.cli.output import print_json, print_tables
 from headstart.apps.cli.progress import shown_work
 from headstart.apps.cli.reading import (
@@ -66,11 +66,11 @@ column_options = packed(
 )
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES, short_help="Look for leaks, copies, conflicts and oddities.")
 @file_options
 @column_options
 @reading_options
-@click.option("--write-clean", type=click.Path(path_type=Path), help="Folder for cleaned splits.")
+@click.option("--write-clean", type=folder_type(), help="Folder for cleaned splits.")
 @json_option
 def check(
     files: CheckedFiles,
@@ -82,7 +82,8 @@ def check(
     """Look for leaks, copies, conflicts and oddities before anything is trained.
 
     A table has a text and a label column. Texts and labels may also stand in two files, one a
-    line: named TEXT,LABELS, or side by side as NAME.txt and NAME.label.
+    line: named TEXT,LABELS, or side by side as NAME.txt and NAME.label. A data set of the Hugging
+    Face hub is named hub:OWNER/NAME, with :SPLIT or :CONFIG:SPLIT behind it.
     """
     splits, report = run_check(files, columns, reading)
     findings = check_sketch(splits, files.run)

@@ -13,6 +13,7 @@ from headstart.apps.cli.anatomy import anatomy
 from headstart.apps.cli.check import check
 from headstart.apps.cli.data import data
 from headstart.apps.cli.embed import embed
+from headstart.apps.cli.evaluate import evaluate
 from headstart.apps.cli.fill import fill
 from headstart.apps.cli.generate import generate
 from headstart.apps.cli.pretrain import pretrain
@@ -27,6 +28,7 @@ COMMANDS: Mapping[str, click.Command] = {
     "tokenizer": tokenizer,
     "pretrain": pretrain,
     "resume": resume,
+    "evaluate": evaluate,
     "runs": runs,
     "generate": generate,
     "fill": fill,
@@ -72,7 +74,8 @@ def sentence(error: Exception) -> str:
         command = context.command_path if context else "headstart"
         return f"{error.format_message().removesuffix('.')}. See '{command} --help'."
     if isinstance(error, OSError):
-        return f"{error.strerror or error}."
+        reason = error.strerror or error
+        return f"{reason}." if error.filename is None else f"{error.filename}: {reason}."
     return str(error)
 
 

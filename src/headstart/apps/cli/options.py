@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import click
@@ -47,4 +48,11 @@ workplace_options = packed(
     click.option("--threads", "num_threads", type=THREADS, help="Threads to use."),
     click.option("--seed", type=int, default=0, show_default=True, help="Seed of all draws."),
 )
+
+
+def folder_type() -> click.Path:
+    """Returns the type of a folder to write into; a file in its place is refused at once."""
+    return click.Path(path_type=Path, file_okay=False)
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from typing import Literal
 
 import click
 from rich import box
@@ -36,7 +37,9 @@ def print_rich(table: Table, console: Console) -> None:
     rich_table = RichTable(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for column in table.columns:
         is_numeric = column in table.numeric
-        rich_table.add_column(column, justify="right" if is_numeric else "left")
+        # Where a terminal is narrow a long word goes on in the next line, so that no name is cut.
+        justify: Literal["left", "right"] = "right" if is_numeric else "left"
+        rich_table.add_column(column, justify=justify, overflow="fold")
     for row in table.rows:
         rich_table.add_row(*(Text(cell) for cell in row))
     console.print(Text(table.title, style="bold cyan"))

@@ -33,8 +33,8 @@ class Advance(Protocol):
 
 
 @contextmanager
-def shown_progress(what: str, total: int, unit: Unit = "steps") -> Iterator[Advance]:
-    """Yields a function to call with each part of a job that is done."""
+def shown_progress(what: str, total: int | None, unit: Unit = "steps") -> Iterator[Advance]:
+    """Yields a function to call with each part of a job that is done; the total may be unknown."""
     # On the error stream, so that a pipe of the results stays clean.
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -64,7 +64,7 @@ def shown_work(what: str) -> Iterator[None]:
 class LineProgress:
     """Counts what is done and prints a plain line now and then."""
 
-    def __init__(self, what: str, total: int, unit: Unit) -> None:
+    def __init__(self, what: str, total: int | None, unit: Unit) -> None:
         self.what, self.total, self.unit = what, total, unit
         self.num_done = 0
         self.started_at = self.printed_at = time.monotonic()
@@ -79,8 +79,9 @@ class LineProgress:
         rate = self.num_done / (now - self.started_at)
         show = show_bytes if self.unit == "bytes" else show_count
         pace = show_bytes(rate) if self.unit == "bytes" else f"{rate:.2g}"
+        line = f"{self.what}: {show(self.num_done)}"
+        if self.total is None:
+            click.echo(f"{line}, {pace}/s", file=sys.stderr)
+            return
         left = show_duration(max(0, self.total - self.num_done) / rate)
-        click.echo(
-            f"{self.what}: {show(self.num_done)} of {show(self.total)}, {pace}/s, {left} left",
-            file=sys.stderr,
-        )
+        click.echo(f"{line} of {show(self.total)}, {pace}/s, {left} left", file=sys.stderr)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headstart.apps.cli.options import json_option, packed
+from headstart.apps.cli.interruption import interruptible
+from headstart.apps.cli.options import folder_type, json_option, packed
 from headstart.apps.cli.output import print_json, print_tables
 from headstart.apps.cli.progress import shown_work
 from headstart.apps.cli.reading import (
@@ -66,7 +67,7 @@ origin_options = packed(
 @click.command(epilog=EXAMPLES)
 @click.argument("corpus", nargs=-1)
 @origin_options
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder to write.")
+@click.option("--out", type=folder_type(), required=True, help="Folder to write.")
 @reading_options
 @json_option
 def tokenizer(
@@ -75,8 +76,8 @@ def tokenizer(
     """Learn a tokenizer from text, or import one.
 
     CORPUS is any number of files, folders and patterns: .txt, .jsonl, .csv, .tsv, .parquet, each
-    also as .gz, .bz2, .xz or .zst. An imported model keeps its dictionary's ids; text named with it
-    is only tried.
+    also as .gz, .bz2, .xz or .zst; or hub:OWNER/NAME, a data set of the Hugging Face hub. An
+    imported model keeps its dictionary's ids; text named with it is only tried.
     """
     check_origin(corpus, origin)
     started = reading.start()
@@ -109,8 +110,9 @@ def make(
         return bring_tokenizer(origin.model, origin.dictionary, documents, out)
     config = TokenizerConfig(size=origin.size, kind=origin.kind, seed=origin.seed)
     lines = sample_lines(read_with_progress(paths, reading, "Reading text"), config.seed)
-    with shown_work(f"Learning {config.size:,} pieces from {len(lines):,} lines"):
-        return make_tokenizer(lines, config, out)
+    num_lines = f"{len(lines):,} {'line' if len(lines) == 1 else 'lines'}"
+    with shown_work(f"Learning {config.size:,} pieces from {num_lines}"):
+        return interruptible(lambda: make_tokenizer(lines, config, out))
 
 
 def show(tokenizer: Tokenizer, seen: Survival, out: Path, *, as_json: bool) -> None:

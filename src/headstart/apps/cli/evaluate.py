@@ -1,0 +1,91 @@
+"""The command `evaluate`: score any run on any data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from headstart.apps.cli.options import json_option
+from headstart.apps.cli.output import print_json, print_tables
+from headstart.apps.cli.pretrain import FOLDER, absolute
+from headstart.apps.cli.reading import ReadingOptions, read_with_progress, reading_options
+
+if TYPE_CHECKING:
+    from headstart.pipeline.evaluate import LanguageEvaluation
+
+EXAMPLES = """\b
+Examples:
+  headstart evaluate runs/reviews --test other.txt
+  headstart evaluate runs/lab --test other.txt --figures figures
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("run", type=FOLDER)
+@click.option("--test", multiple=True, required=True, help="The text; may be given several times.")
+@click.option("--figures", type=FOLDER, help="Folder for the loss by position, as PNG and SVG.")
+@click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto.")
+@click.option("--threads", "num_threads", type=click.IntRange(1, 1_024), help="Threads to use.")
+@reading_options
+@json_option
+def evaluate(
+    run: Path,
+    test: tuple[str, ...],
+    figures: Path | None,
+    device: str,
+    num_threads: int | None,
+    reading: ReadingOptions,
+    as_json: bool,
+) -> None:
+    """Score a run on text it has not learned from.
+
+    Loss, perplexity and bits for each byte, over the whole vocabulary; then the loss by position,
+    in texts of one, two and four times the trained length, where the trunk's positions reach.
+    """
+    seen = scored(run, test, device, num_threads, reading)
+    paths = []
+    if figures is not None:
+        from headstart.pipeline.evaluate import write_position_figure
+
+        paths = write_position_figure(seen, f"Loss by position, {run}", figures)
+    if as_json:
+        extra = {"perplexity": seen.scores.perplexity, "figures": [str(path) for path in paths]}
+        print_json(asdict(seen) | extra)
+        return
+    from headstart.reports.run_tables import language_tables
+
+    print_tables(language_tables(asdict(seen), seen.scores.perplexity))
+    for path in paths:
+        click.echo(f"Wrote {path}")
+
+
+def scored(
+    run: Path,
+    test: tuple[str, ...],
+    device: str,
+    num_threads: int | None,
+    reading: ReadingOptions,
+) -> LanguageEvaluation:
+    """Loads the run and scores it."""
+    import torch
+
+    from headstart.pipeline.corpus_stores import CorpusConfig
+    from headstart.pipeline.evaluate import evaluate_language
+    from headstart.pipeline.run_folder import load_run
+    from headstart.pipeline.this_machine import choose_device
+    from headstart.pipeline.watch import Watch
+
+    place = choose_device(device)
+    threads = num_threads or torch.get_num_threads()
+    torch.set_num_threads(threads)
+    text = CorpusConfig(
+        corpus=absolute(test),
+        documents=reading.documents,
+        text_column=reading.text_column,
+        skips_bad=reading.skip_bad,
+    )
+    watch = Watch(say=lambda line: click.echo(line, err=True), read=read_with_progress)
+    return evaluate_language(load_run(run, place), text, place, threads, watch)

@@ -1,0 +1,30 @@
+"""Progress in a pipe: plain lines now and then, with what is left where that can be known."""
+
+import pytest
+
+from headstart.apps.cli import progress
+from headstart.apps.cli.progress import shown_progress
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that a test moves on."""
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_a_line_says_how_much_is_done_how_fast_and_what_is_left(clock, capsys):
+    with shown_progress("Reading", 10 << 20, "bytes") as advance:
+        clock[0] = 1.0
+        advance(1 << 20)
+        clock[0] = 4.0
+        advance(1 << 20)
+    assert capsys.readouterr().err == ("Reading: 2 MiB of 10 MiB, 512 KiB/s, 16 seconds left\n")
+
+
+def test_a_line_without_a_total_says_nothing_of_what_is_left(clock, capsys):
+    with shown_progress("Reading", None, "bytes") as advance:
+        clock[0] = 4.0
+        advance(2 << 20)
+    assert capsys.readouterr().err == "Reading: 2 MiB, 512 KiB/s\n"
