@@ -89,7 +89,7 @@ def durable_file(path: Path) -> Iterator[DurableFile]:
         raise
 
 
-def write_bytes(path: Path, data: bytes) -> str:
+def write_bytes(path: Path, data: bytes | memoryview) -> str:
     """Writes a whole file durably and returns its SHA-256."""
     with durable_file(path) as file:
         file.write(data)

@@ -8,9 +8,9 @@ import numpy as np
 
 from headstart.randomness import derive_seed
 
-# SentencePiece takes some 22 bytes of memory for each letter of its sample, and a line has a price
-# of its own; beyond so much text a vocabulary hardly changes.
-NUM_MOST_LINES, NUM_MOST_BYTES = 1_000_000, 20_000_000
+# SentencePiece takes some 22 bytes of memory for each letter of its sample, up to 50 where no
+# spaces part the words, and something for each line; more text would hardly change a vocabulary.
+NUM_MOST_LINES, NUM_MOST_BYTES = 1_000_000, 16_000_000
 # A sample may outgrow its limits by this factor before what is beyond them is let go.
 SLACK = 1.25
 

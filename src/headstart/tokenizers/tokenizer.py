@@ -74,7 +74,7 @@ class Tokenizer:
         """Returns the ids of a text's pieces, without start or end."""
         return self.encode_all([text], num_threads=1).ids
 
-    def encode_all(self, texts: Sequence[str], num_threads: int) -> "CutTexts":
+    def encode_all(self, texts: Sequence[str], num_threads: int) -> CutTexts:
         """Returns the ids of many texts in one row, cut on several threads."""
         prepared = [self.prepared(text) for text in texts] if self.replacements else texts
         rows = self.processor.encode(prepared, num_threads=num_threads)
@@ -87,6 +87,12 @@ class Tokenizer:
         """Returns the ids of text that is already cut into pieces."""
         ids = [self.id_of.get(piece, UNKNOWN_ID) for piece in text.split()]
         return np.array(ids, dtype=np.int32)
+
+    def encode_all_cut(self, texts: Sequence[str]) -> CutTexts:
+        """Returns the ids of many texts that are already cut, in one row."""
+        rows = [self.encode_cut(text) for text in texts]
+        lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+        return CutTexts(np.concatenate([np.zeros(0, dtype=np.int32), *rows]), lengths)
 
     def decode(self, ids: Sequence[int] | Ids) -> str:
         """Returns the text of ids; special pieces have none, but for the unknown one."""
