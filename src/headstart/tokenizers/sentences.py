@@ -7,7 +7,7 @@ its sentences too, and a document's pieces do not depend on where its sentences 
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,11 @@ class SentenceMarks:
     """Whether a sentence may be over behind a piece; either, where the one before it decides."""
     begins: NDArray[np.int8]
     """Whether one may begin with a piece; either, where the one behind it decides."""
+
+    @cached_property
+    def is_soft(self) -> NDArray[np.bool_]:
+        """Whether a piece may end a sentence, or leaves a question to its neighbours."""
+        return (self.ends != NO) | (self.begins == EITHER)
 
 
 @lru_cache(maxsize=8)
@@ -83,6 +88,18 @@ def begins_sentence(ids: NDArray[np.int32], marks: SentenceMarks) -> NDArray[np.
 
     The first piece of a document is left to the caller, who knows where that is.
     """
+    is_soft = marks.is_soft[ids]
+    # All that decides stands in a run of soft pieces or right behind one: few are looked at.
+    is_near = is_soft.copy()
+    is_near[1:] |= is_soft[:-1]
+    places = np.flatnonzero(is_near)
+    is_start = np.zeros(len(ids), dtype=np.bool_)
+    is_start[places] = begins_near(ids[places], marks)
+    return is_start
+
+
+def begins_near(ids: NDArray[np.int32], marks: SentenceMarks) -> NDArray[np.bool_]:
+    """Says of each piece if a sentence begins there, given the runs that can decide it."""
     is_word_start, is_gap = marks.is_word_start[ids], marks.is_gap[ids]
     begins = marks.begins[ids]
     # Behind an opening quote or a lone space the same word goes on, or nothing begins.

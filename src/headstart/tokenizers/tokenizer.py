@@ -20,6 +20,8 @@ from headstart.tokenizers.pieces import (
 )
 
 Ids = NDArray[np.int32]
+# From this many letters on, on average, an array for each text costs less than a list of its ids.
+NUM_LONG_LETTERS = 200
 
 
 class CutTexts(NamedTuple):
@@ -76,11 +78,15 @@ class Tokenizer:
 
     def encode_all(self, texts: Sequence[str], num_threads: int) -> CutTexts:
         """Returns the ids of many texts in one row, cut on several threads."""
-        prepared = [self.prepared(text) for text in texts] if self.replacements else texts
-        rows = self.processor.encode(prepared, num_threads=num_threads)
+        prepared = [self.prepared(text) for text in texts] if self.replacements else list(texts)
+        encode = self.processor.encode
+        if sum(map(len, prepared)) >= NUM_LONG_LETTERS * len(prepared):
+            rows = encode(prepared, num_threads=num_threads, return_type="numpy")
+            flat = np.concatenate([np.zeros(0, dtype=np.int32), *rows])
+        else:
+            rows = encode(prepared, num_threads=num_threads)
+            flat = np.fromiter(chain.from_iterable(rows), dtype=np.int32)
         lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-        # One flat array: a small one for each text would cost more than the cutting.
-        flat = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=int(lengths.sum()))
         return CutTexts(self.table[flat], lengths)
 
     def encode_cut(self, text: str) -> Ids:
