@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.errors import DamagedFileError
-from headstart.files import read_json, write_json
+from headstart.files import check_sha256, read_json, write_json
 
 MANIFEST_FILE = "manifest.json"
 VERSION = 1
@@ -81,6 +81,12 @@ def read_manifest(folder: Path) -> Manifest | None:
             f"{path} does not describe a token store of this version. Remove {folder} and make it "
             "again."
         ) from error
+
+
+def check_shard(folder: Path, manifest: Manifest, number: int) -> None:
+    """Raises an error unless a shard's files are, byte for byte, the ones that were written."""
+    for kind, expected in manifest.shards[number].sha256.items():
+        check_sha256(shard_path(folder, number, kind), expected)
 
 
 def digest(value: object) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from headstart.batches.store_format import (
     Manifest,
     Shard,
+    check_shard,
     offsets,
     read_manifest,
     shard_path,
@@ -97,6 +98,9 @@ def resumed(folder: Path, wanted: Manifest) -> Manifest:
                 f"{folder} was made with another {what.removeprefix('the ')} ({old} then, {new} "
                 "now). Choose another folder, or remove this one."
             )
+    # Nothing is added to what is damaged.
+    for number in range(len(found.shards)):
+        check_shard(folder, found, number)
     return found
 
 
@@ -176,7 +180,7 @@ def with_shard(folder: Path, manifest: Manifest, collected: Collected) -> Manife
         num_sentences=len(arrays["sentences"]) - 1,
         num_bytes=collected.num_bytes,
         sha256={
-            kind: write_bytes(shard_path(folder, number, kind), memoryview(array).cast("B"))
+            kind: write_bytes(shard_path(folder, number, kind), array.data)
             for kind, array in arrays.items()
         },
     )

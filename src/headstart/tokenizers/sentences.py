@@ -43,7 +43,8 @@ class SentenceMarks:
     @cached_property
     def is_soft(self) -> NDArray[np.bool_]:
         """Whether a piece may end a sentence, or leaves a question to its neighbours."""
-        return (self.ends != NO) | (self.begins == EITHER)
+        is_soft: NDArray[np.bool_] = (self.ends != NO) | (self.begins == EITHER)
+        return is_soft
 
 
 @lru_cache(maxsize=8)
@@ -111,7 +112,8 @@ def begins_near(ids: NDArray[np.int32], marks: SentenceMarks) -> NDArray[np.bool
     ends = marks.ends[ids]
     # What stands behind a space closes nothing before it.
     ends[1:][is_gap[:-1] & is_word_start[:-1] & ~is_gap[1:] & (ends[1:] == EITHER)] = NO
-    return is_place & (begins == YES) & (preceding(ends) == YES)
+    is_start: NDArray[np.bool_] = is_place & (begins == YES) & (preceding(ends) == YES)
+    return is_start
 
 
 def preceding(values: NDArray[np.int8]) -> NDArray[np.int8]:
@@ -119,7 +121,8 @@ def preceding(values: NDArray[np.int8]) -> NDArray[np.int8]:
     decided = np.where(values != EITHER, np.arange(1, len(values) + 1), 0)
     last = np.maximum.accumulate(decided)
     shifted = np.concatenate([np.zeros(1, dtype=last.dtype), last[:-1]])[: len(values)]
-    return np.concatenate([np.full(1, NO, dtype=np.int8), values])[shifted]
+    found: NDArray[np.int8] = np.concatenate([np.full(1, NO, dtype=np.int8), values])[shifted]
+    return found
 
 
 def following(values: NDArray[np.int8]) -> NDArray[np.int8]:

@@ -163,6 +163,26 @@ def test_a_damaged_file_is_noticed(damageable, kind, damage):
     assert path.name in refused(lambda: TokenStore(damageable).check())
 
 
+@pytest.mark.parametrize("shard", [0, -1])
+@pytest.mark.parametrize("kind", ["tokens", "documents", "sentences"])
+def test_a_flipped_bit_is_noticed_when_its_shard_is_first_read(damageable, kind, shard):
+    store = TokenStore(damageable)
+    number = range(len(store.manifest.shards))[shard]
+    path = shard_path(damageable, number, kind)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1 << 3
+    path.write_bytes(data)
+    use = {
+        "tokens": lambda: store.tokens(0, store.num_tokens),
+        "documents": lambda: store.document_starts,
+        "sentences": lambda: store.sentence_starts,
+    }[kind]
+    assert path.name in refused(use)
+    # What is whole can still be read.
+    if kind == "tokens" and number:
+        assert len(store.tokens(0, 5)) == 5
+
+
 @pytest.mark.parametrize("kind", ["tokens", "documents", "sentences"])
 def test_a_file_cut_short_is_noticed_before_it_is_read(damageable, kind):
     path = shard_path(damageable, 0, kind)
