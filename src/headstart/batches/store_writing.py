@@ -31,6 +31,8 @@ from headstart.tokenizers.tokenizer import Ids, Tokenizer
 NUM_SHARD_TOKENS = 1 << 24
 # Enough text at once to keep every thread busy, little enough to hold.
 NUM_BATCH_LETTERS = 1 << 21
+# How many files of a changed corpus are named.
+NUM_NAMED = 3
 # How many batches are read ahead of the one in use: while one is cut, another is made an array.
 NUM_AHEAD = 2
 
@@ -90,7 +92,7 @@ def resumed(folder: Path, wanted: Manifest) -> Manifest:
         return wanted
     for what, old, new in (
         ("the tokenizer", found.tokenizer[:12], wanted.tokenizer[:12]),
-        ("the text", list(found.sources.items()), list(wanted.sources.items())),
+        ("the text", *changed_sources(found.sources, wanted.sources)),
         ("the way of reading", found.reading, wanted.reading),
     ):
         if old != new:
@@ -102,6 +104,21 @@ def resumed(folder: Path, wanted: Manifest) -> Manifest:
     for number in range(len(found.shards)):
         check_shard(folder, found, number)
     return found
+
+
+def changed_sources(old: dict[str, str], new: dict[str, str]) -> tuple[str, str]:
+    """Returns the files that are not the same then and now, in short; order counts too."""
+    if list(old.items()) == list(new.items()):
+        return "", ""
+    names = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
+    if not names:
+        return ", ".join(map(repr, old)), ", ".join(map(repr, new))
+    rest = f" and {len(names) - NUM_NAMED:,} more" if len(names) > NUM_NAMED else ""
+    told = [
+        ", ".join(f"{name!r} {of.get(name, 'absent')[:12]}" for name in names[:NUM_NAMED]) + rest
+        for of in (old, new)
+    ]
+    return told[0], told[1]
 
 
 def skip(documents: Iterator[Document], count: int) -> None:

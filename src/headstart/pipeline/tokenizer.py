@@ -11,6 +11,7 @@ from headstart.tokenizers.learning import (
     TokenizerConfig,
     learn_tokenizer,
     lines_of,
+    no_text,
 )
 from headstart.tokenizers.sampling import sample
 from headstart.tokenizers.survival import Survival, survival
@@ -31,7 +32,10 @@ def make_tokenizer(
 
 def sample_lines(documents: Iterable[Document], seed: int) -> list[str]:
     """Returns the lines of documents, or a sample of them where there are too many to hold."""
-    return sample(lines_of(document.plain for document in documents), seed)
+    lines = sample(lines_of(document.plain for document in documents), seed)
+    if not lines:
+        raise no_text()
+    return lines
 
 
 def bring_tokenizer(

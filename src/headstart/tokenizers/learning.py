@@ -63,7 +63,7 @@ def learn_tokenizer(lines: Iterable[str], config: TokenizerConfig) -> Tokenizer:
     """Learns a vocabulary from lines of text, or a sample of them; the same for the same seed."""
     chosen = sample(visible(lines_of(lines)), config.seed)
     if not chosen:
-        raise TokenizerError("There is no text to learn from. Name files that hold some.")
+        raise no_text()
     model = io.BytesIO()
     sentencepiece.set_random_generator_seed(derive_seed(config.seed, "tokenizer") % 2**32)
     try:
@@ -94,6 +94,11 @@ def learn_tokenizer(lines: Iterable[str], config: TokenizerConfig) -> Tokenizer:
     processor = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
     pieces = processor.id_to_piece(list(range(processor.get_piece_size())))
     return Tokenizer(model.getvalue(), tuple(pieces), {})
+
+
+def no_text() -> TokenizerError:
+    """Returns the error for nothing to learn from."""
+    return TokenizerError("There is no text to learn from. Name files that hold some.")
 
 
 def learning_error(error: RuntimeError, config: TokenizerConfig) -> TokenizerError:

@@ -17,6 +17,7 @@ from headstart.tokenizers.pieces import (
     UNKNOWN,
     UNKNOWN_ID,
     WORD_START,
+    piece_bytes,
 )
 
 Ids = NDArray[np.int32]
@@ -102,11 +103,17 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[int] | Ids) -> str:
         """Returns the text of ids; special pieces have none, but for the unknown one."""
+        if wrong := [int(number) for number in ids if not 0 <= number < self.size]:
+            raise TokenizerError(
+                f"There is no piece {wrong[0]:,}: the vocabulary has those from 0 to "
+                f"{self.size - 1:,}. Use the tokenizer that made these ids."
+            )
         pieces = [self.vocabulary[number] for number in ids]
         kept = [piece for piece in pieces if piece == UNKNOWN or piece not in self.special_pieces]
         if not self.pieces_of_model.issuperset(kept):
             # A dictionary may have pieces that its model lacks and could not join.
-            return "".join(kept).replace(WORD_START, " ").removeprefix(" ")
+            spelled = b"".join(piece_bytes(piece) or piece.encode() for piece in kept)
+            return spelled.decode(errors="replace").replace(WORD_START, " ").removeprefix(" ")
         text: str = self.processor.decode_pieces(kept)
         return text
 

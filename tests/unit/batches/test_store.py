@@ -233,3 +233,40 @@ def test_a_manifest_of_other_types_is_refused(damageable, field, value):
 
 def test_no_manifest_is_no_error_for_a_writer(tmp_path):
     assert read_manifest(tmp_path) is None
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n"])
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_a_blank_document_is_an_end_and_no_more_than_its_text(
+    tmp_path, tokenizer, manifest, text, is_cut
+):
+    blank = Document(text, Place(tmp_path, 1), is_cut=is_cut)
+    full = Document("The house. The river.", Place(tmp_path, 2))
+    write_store([blank, full, blank], tokenizer, tmp_path, manifest, num_threads=1)
+    store = TokenStore(tmp_path)
+    ids = [] if is_cut else tokenizer.encode(text).tolist()
+    rows = [[*ids, END_ID], [*tokenizer.encode(full.text).tolist(), END_ID], [*ids, END_ID]]
+    assert store.tokens(0, store.num_tokens).tolist() == joined(rows)
+    assert len(store.document_starts) == 4
+    assert len(store.sentence_starts) == 5
+
+
+def test_text_already_cut_has_the_sentences_of_the_text(tmp_path, tokenizer, documents, manifest):
+    processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.model)
+    cut = [
+        Document(" ".join(processor.encode(d.text, out_type=str)), d.place, is_cut=True)
+        for d in documents
+    ]
+    for name, chosen in (("plain", documents), ("cut", cut)):
+        write_store(chosen, tokenizer, tmp_path / name, manifest, num_threads=1)
+    plain, other = TokenStore(tmp_path / "plain"), TokenStore(tmp_path / "cut")
+    assert len(plain.sentence_starts) > 1.5 * len(documents)
+    assert plain.sentence_starts.tolist() == other.sentence_starts.tolist()
+
+
+def test_wrapped_paragraphs_have_sentences_and_come_back(tmp_path, tokenizer, manifest):
+    text = "The small house stood.\nNobody knew\nwhy.  The river\r\nand the house.\n\nEver."
+    write_store([Document(text, Place(tmp_path, 1))], tokenizer, tmp_path, manifest, num_threads=1)
+    store = TokenStore(tmp_path)
+    assert tokenizer.decode(store.tokens(0, store.num_tokens)) == text
+    assert len(store.sentence_starts) - 1 == 4

@@ -157,7 +157,31 @@ def test_a_changed_source_is_refused_with_both_names(tmp_path, text_file, tokeni
     sentence = refused(lambda: make([text_file], tokenizer, tmp_path / "store"))
     for word in (text_file.name, before[:12], sha256_of(text_file)[:12]):
         assert word in sentence
+    for whole in (before, sha256_of(text_file)):
+        assert whole[:13] not in sentence
     assert len(sentence) < 500
+
+
+def test_only_the_sources_that_changed_are_named_and_few_of_them(tmp_path, text_file, tokenizer):
+    paths = [tmp_path / f"part-{number}.txt" for number in range(9)]
+    for path in paths:
+        path.write_text("Nobody knew why.\n")
+    make([text_file, *paths], tokenizer, tmp_path / "store")
+    for path in paths[2:]:
+        path.write_text("Nobody knew.\n")
+    sentence = refused(lambda: make([text_file, *paths], tokenizer, tmp_path / "store"))
+    assert text_file.name not in sentence
+    assert [name for name in range(9) if f"part-{name}.txt" in sentence] == [2, 3, 4]
+    assert "4 more" in sentence
+
+
+def test_a_source_that_is_gone_is_called_absent(tmp_path, text_file, tokenizer):
+    other = tmp_path / "other.txt"
+    other.write_text("Nobody knew why.\n")
+    make([text_file, other], tokenizer, tmp_path / "store")
+    sentence = refused(lambda: make([text_file], tokenizer, tmp_path / "store"))
+    assert "other.txt' absent" in sentence
+    assert text_file.name not in sentence
 
 
 def test_another_way_of_reading_is_refused_with_both(tmp_path, text_file, tokenizer):
