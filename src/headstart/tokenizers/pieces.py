@@ -11,9 +11,7 @@ BASIC_PIECES = (START, PADDING, END, UNKNOWN)
 START_ID, PADDING_ID, END_ID, UNKNOWN_ID = range(4)
 
 SPECIAL_PIECES = (MASK, FIRST, SEPARATOR)
-# SentencePiece's sign for the beginning of a word.
-WORD_START = "▁"
-# And the pieces in which it spells what has none: <0x41> is one byte.
+# The pieces in which SentencePiece spells what has none: <0x41> is one byte.
 BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
 
 # What an objective needs beyond the basic pieces.

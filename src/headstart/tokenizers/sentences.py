@@ -12,7 +12,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.tokenizers.pieces import WORD_START, piece_bytes
+from headstart.cut_text import WORD_START
+from headstart.tokenizers.pieces import piece_bytes
 
 CLOSING, OPENING = "\"'»”’)\\]", "\"'«“‘(\\[¿¡—-"
 # Letters that begin no sentence; of those beyond Latin, which have no case or are rare, all may.

@@ -12,13 +12,9 @@ import numpy as np
 import sentencepiece
 from numpy.typing import NDArray
 
+from headstart.cut_text import WORD_START
 from headstart.errors import TokenizerError
-from headstart.tokenizers.pieces import (
-    UNKNOWN,
-    UNKNOWN_ID,
-    WORD_START,
-    piece_bytes,
-)
+from headstart.tokenizers.pieces import UNKNOWN, UNKNOWN_ID, piece_bytes
 
 Ids = NDArray[np.int32]
 # From this many letters on, on average, an array for each text costs less than a list of its ids.
