@@ -11,6 +11,7 @@ import os
 import secrets
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, NoReturn
@@ -140,7 +141,7 @@ def require_space(folder: Path, num_bytes: int, what: str) -> None:
         )
 
 
-def write_bytes(path: Path, data: bytes) -> str:
+def write_bytes(path: Path, data: bytes | memoryview) -> str:
     """Writes a whole file durably and returns its SHA-256."""
     with durable_file(path) as file:
         file.write(data)
@@ -210,6 +211,16 @@ def check_sha256(path: Path, expected: str) -> None:
             f"{path} is damaged: its SHA-256 is {seen[:12]}… where {expected[:12]}… was recorded. "
             "Restore it from a copy, or make it again."
         )
+
+
+def check_writable(folder: Path) -> None:
+    """Raises an error, before any work is done for it, where a folder could not be written to."""
+    try:
+        present = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+        with tempfile.TemporaryFile(dir=present):
+            pass
+    except OSError as error:
+        raise _write_error(folder, error, 0) from error
 
 
 @contextlib.contextmanager

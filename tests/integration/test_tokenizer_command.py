@@ -223,3 +223,26 @@ def test_nothing_is_kept_of_an_import_whose_text_is_bad(tmp_path, foreign):
     (tmp_path / "bad.txt").write_bytes(b"\xff\n")
     refused(*foreign, tmp_path / "bad.txt", "--out", tmp_path / "made")
     assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("option", [["--size", "8000"], ["--kind", "unigram"]])
+def test_options_of_learning_are_refused_beside_an_import(tmp_path, foreign, option):
+    sentence = refused(*foreign, *option, "--out", tmp_path / "made")
+    assert option[0] in sentence
+    assert "--import" in sentence
+
+
+def test_a_folder_that_cannot_be_written_is_noticed_before_anything_is_read(
+    tmp_path, corpus, monkeypatch
+):
+    monkeypatch.setattr("headstart.apps.cli.tokenizer.make", None)
+    sentence = refused(corpus, "--out", corpus / "inside" / "made")
+    assert str(corpus / "inside" / "made") in sentence
+
+
+def test_nothing_is_said_to_be_learned_where_there_is_no_text(tmp_path):
+    (tmp_path / "bad.txt").write_bytes(b"\xff\n" * 5)
+    result = run(tmp_path / "bad.txt", "--skip-bad", "--out", tmp_path / "made")
+    assert "Learning" not in result.stderr
+    assert "no text to learn from" in result.stderr
+    assert not (tmp_path / "made").exists()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "src" / "headstart"
 ROWS = [
-    {"errors", "choices", "files", "randomness"},
+    {"errors", "choices", "cut_text", "files", "randomness"},
     {"corpora", "tokenizers"},
     {"batches", "models"},
     {"objectives", "decoding"},

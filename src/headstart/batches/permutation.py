@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from headstart.errors import DataError
 from headstart.randomness import derive_seed
 
 NUM_ROUNDS = 4
@@ -17,6 +18,11 @@ def permuted(
     A Feistel network shuffles the next even power of two; what falls outside is shuffled again
     until it falls inside, which takes fewer than four turns on average.
     """
+    if (outside := places[(places < 0) | (places >= size)]).size:
+        raise DataError(
+            f"Place {int(outside[0]):,} was asked for in an order of {size:,}; places are counted "
+            "from 0."
+        )
     num_half_bits = max(1, ((size - 1).bit_length() + 1) // 2)
     keys = [
         np.uint64(derive_seed(seed, "permutation", *purpose, turn)) for turn in range(NUM_ROUNDS)

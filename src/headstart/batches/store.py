@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.batches.store_format import offsets, read_manifest, shard_path
+from headstart.batches.store_format import check_shard, offsets, read_manifest, shard_path
 from headstart.errors import DataError, FileError
 from headstart.files import check_sha256
 
@@ -21,8 +21,10 @@ class TokenStore:
             raise DataError(f"{folder} {state}. Make it again from its text.")
         self.folder = folder
         self.manifest = manifest
-        self._tokens = [self._map("tokens", number) for number in range(len(manifest.shards))]
-        self._shard_starts = offsets(np.array([len(tokens) for tokens in self._tokens]))
+        self._tokens: dict[int, NDArray[np.generic]] = {}
+        self._shard_starts = offsets(np.array([shard.num_tokens for shard in manifest.shards]))
+        for number in range(len(manifest.shards)):
+            self._layout("tokens", number)
 
     @property
     def num_tokens(self) -> int:
@@ -50,26 +52,42 @@ class TokenStore:
         pieces = []
         while start < stop:
             begin, end = self._shard_starts[first], min(stop, self._shard_starts[first + 1])
-            pieces.append(self._tokens[first][start - begin : end - begin])
+            pieces.append(self._tokens_of(first)[start - begin : end - begin])
             start, first = int(end), first + 1
         return np.concatenate(pieces).astype(np.int64) if pieces else np.zeros(0, dtype=np.int64)
 
     def check(self) -> None:
         """Raises an error unless every file is, byte for byte, the one that was written."""
-        for number, shard in enumerate(self.manifest.shards):
-            for kind, digest in shard.sha256.items():
-                check_sha256(shard_path(self.folder, number, kind), digest)
+        for number in range(len(self.manifest.shards)):
+            check_shard(self.folder, self.manifest, number)
+
+    def _tokens_of(self, number: int) -> NDArray[np.generic]:
+        """Returns the tokens of a shard, mapped when they are first asked for."""
+        if number not in self._tokens:
+            self._tokens[number] = self._map("tokens", number)
+        return self._tokens[number]
 
     def _starts(self, kind: str) -> NDArray[np.int64]:
         """Joins the beginnings of all shards into one row."""
         rows = [
             self._map(kind, number)[:-1] + self._shard_starts[number]
-            for number in range(len(self._tokens))
+            for number in range(len(self.manifest.shards))
         ]
         return np.concatenate([*rows, self._shard_starts[-1:]])
 
     def _map(self, kind: str, number: int) -> NDArray[np.generic]:
-        """Maps one file of a shard, whose size must be what the manifest says."""
+        """Maps one file of a shard, whose bytes must be those that were written."""
+        path = shard_path(self.folder, number, kind)
+        dtype, count = self._layout(kind, number)
+        # Once in a process, a shard at a time: a flipped bit is found before it is learned from.
+        check_sha256(path, self.manifest.shards[number].sha256[kind])
+        try:
+            return np.memmap(path, dtype=dtype, mode="r", shape=(count,))
+        except OSError as error:
+            raise FileError(f"Cannot read {path}: {error.strerror or error}.") from error
+
+    def _layout(self, kind: str, number: int) -> tuple[np.dtype[np.generic], int]:
+        """Returns what one file of a shard holds, which must be as long as the manifest says."""
         path = shard_path(self.folder, number, kind)
         shard = self.manifest.shards[number]
         dtype, count = {
@@ -78,8 +96,9 @@ class TokenStore:
             "sentences": (np.dtype("<i8"), shard.num_sentences + 1),
         }[kind]
         try:
-            if path.stat().st_size != count * dtype.itemsize:
-                raise DataError(f"{path} is cut short. Remove {self.folder} and make it again.")
-            return np.memmap(path, dtype=dtype, mode="r", shape=(count,))
+            num_bytes = path.stat().st_size
         except OSError as error:
             raise FileError(f"Cannot read {path}: {error.strerror or error}.") from error
+        if num_bytes != count * dtype.itemsize:
+            raise DataError(f"{path} is cut short. Remove {self.folder} and make it again.")
+        return dtype, count

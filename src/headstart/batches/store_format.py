@@ -1,7 +1,5 @@
 """What a token store is: shards of ids with their indices, and a manifest that vouches for them."""
 
-import hashlib
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -9,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.errors import DamagedFileError
-from headstart.files import read_json, write_json
+from headstart.files import check_sha256, json_digest, read_json, write_json
 
 MANIFEST_FILE = "manifest.json"
 VERSION = 1
@@ -59,7 +57,7 @@ def shard_path(folder: Path, number: int, kind: str) -> Path:
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Writes the manifest durably; what it does not name does not exist."""
     store = asdict(manifest)
-    value = {"version": VERSION, "sha256": digest(store), "store": store}
+    value = {"version": VERSION, "sha256": json_digest(store), "store": store}
     write_json(folder / MANIFEST_FILE, value)
 
 
@@ -73,7 +71,7 @@ def read_manifest(folder: Path) -> Manifest | None:
         assert isinstance(value, dict)
         assert set(value) == {"version", "sha256", "store"}
         store = value["store"]
-        assert (value["version"], value["sha256"]) == (VERSION, digest(store))
+        assert (value["version"], value["sha256"]) == (VERSION, json_digest(store))
         shards = tuple(Shard(**shard) for shard in store.pop("shards"))
         return Manifest(**store, shards=shards)
     except (AssertionError, AttributeError, KeyError, TypeError) as error:
@@ -83,9 +81,10 @@ def read_manifest(folder: Path) -> Manifest | None:
         ) from error
 
 
-def digest(value: object) -> str:
-    """Returns the SHA-256 of a JSON value, whatever its layout."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+def check_shard(folder: Path, manifest: Manifest, number: int) -> None:
+    """Raises an error unless a shard's files are, byte for byte, the ones that were written."""
+    for kind, expected in manifest.shards[number].sha256.items():
+        check_sha256(shard_path(folder, number, kind), expected)
 
 
 def offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:

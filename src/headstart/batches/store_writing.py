@@ -1,9 +1,10 @@
 """Documents to a token store: shard by shard, durably, going on where an interruption left it."""
 
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from headstart.batches.store_format import (
     Manifest,
     Shard,
+    check_shard,
     offsets,
     read_manifest,
     shard_path,
@@ -22,33 +24,36 @@ from headstart.corpora.documents import Document
 from headstart.errors import DataError
 from headstart.files import locked, write_bytes
 from headstart.tokenizers.pieces import END_ID
-from headstart.tokenizers.sentences import sentences
-from headstart.tokenizers.tokenizer import CutTexts, Ids, Tokenizer
+from headstart.tokenizers.sentences import begins_sentence, sentence_marks
+from headstart.tokenizers.tokenizer import Ids, Tokenizer
 
 # About 32 MB of 16-bit ids: little to do again after an interruption, few files in all.
 NUM_SHARD_TOKENS = 1 << 24
 # Enough text at once to keep every thread busy, little enough to hold.
 NUM_BATCH_LETTERS = 1 << 21
-END = np.array([END_ID], dtype=np.int32)
+# How many files of a changed corpus are named.
+NUM_NAMED = 3
+# How many batches are read ahead of the one in use: while one is cut, another is made an array.
+NUM_AHEAD = 2
 
 
 @dataclass
 class Collected:
-    """The ids of documents that wait to be written as a shard."""
+    """Documents that wait to be written as a shard: for each batch of them, flat arrays."""
 
-    ids: list[Ids] = field(default_factory=list)
-    document_lengths: list[int] = field(default_factory=list)
-    sentence_lengths: list[int] = field(default_factory=list)
+    ids: list[NDArray[np.generic]] = field(default_factory=list)
+    document_lengths: list[NDArray[np.int64]] = field(default_factory=list)
+    sentence_lengths: list[NDArray[np.int64]] = field(default_factory=list)
     num_tokens: int = 0
     num_bytes: int = 0
 
-    def add(self, document: Document, ids: Ids, sentence_lengths: list[int]) -> None:
-        """Takes in a document, with an end behind it that belongs to its last sentence."""
-        self.ids += [ids, END]
-        self.document_lengths.append(len(ids) + 1)
-        self.sentence_lengths += [*sentence_lengths[:-1], sentence_lengths[-1] + 1]
-        self.num_tokens += len(ids) + 1
-        self.num_bytes += len(document.plain.encode())
+    def add(self, encoded: "Encoded", dtype: np.dtype[np.uint16] | np.dtype[np.uint32]) -> None:
+        """Takes in a batch."""
+        self.ids.append(encoded.ids.astype(dtype))
+        self.document_lengths.append(encoded.document_lengths)
+        self.sentence_lengths.append(encoded.sentence_lengths)
+        self.num_tokens += len(encoded.ids)
+        self.num_bytes += encoded.num_bytes
 
 
 def write_store(
@@ -68,11 +73,11 @@ def write_store(
         skip(remaining, num_done)
         collected = Collected()
         for encoded in encode_ahead(batched(remaining), tokenizer, num_threads):
-            collect(encoded, tokenizer, collected)
+            collected.add(encoded, manifest.dtype)
             if collected.num_tokens >= NUM_SHARD_TOKENS:
                 manifest = with_shard(folder, manifest, collected)
                 collected = Collected()
-        if collected.document_lengths:
+        if collected.num_tokens:
             manifest = with_shard(folder, manifest, collected)
         manifest = replace(manifest, is_complete=True)
         write_manifest(folder, manifest)
@@ -87,7 +92,7 @@ def resumed(folder: Path, wanted: Manifest) -> Manifest:
         return wanted
     for what, old, new in (
         ("the tokenizer", found.tokenizer[:12], wanted.tokenizer[:12]),
-        ("the text", list(found.sources.items()), list(wanted.sources.items())),
+        ("the text", *changed_sources(found.sources, wanted.sources)),
         ("the way of reading", found.reading, wanted.reading),
     ):
         if old != new:
@@ -95,7 +100,25 @@ def resumed(folder: Path, wanted: Manifest) -> Manifest:
                 f"{folder} was made with another {what.removeprefix('the ')} ({old} then, {new} "
                 "now). Choose another folder, or remove this one."
             )
+    # Nothing is added to what is damaged.
+    for number in range(len(found.shards)):
+        check_shard(folder, found, number)
     return found
+
+
+def changed_sources(old: dict[str, str], new: dict[str, str]) -> tuple[str, str]:
+    """Returns the files that are not the same then and now, in short; order counts too."""
+    if list(old.items()) == list(new.items()):
+        return "", ""
+    names = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
+    if not names:
+        return ", ".join(map(repr, old)), ", ".join(map(repr, new))
+    rest = f" and {len(names) - NUM_NAMED:,} more" if len(names) > NUM_NAMED else ""
+    told = [
+        ", ".join(f"{name!r} {of.get(name, 'absent')[:12]}" for name in names[:NUM_NAMED]) + rest
+        for of in (old, new)
+    ]
+    return told[0], told[1]
 
 
 def skip(documents: Iterator[Document], count: int) -> None:
@@ -106,75 +129,75 @@ def skip(documents: Iterator[Document], count: int) -> None:
 
 
 def batched(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """Yields documents in batches of about so many letters."""
+    """Yields documents in batches of about so many letters, all cut already or none."""
     batch: list[Document] = []
     num_letters = 0
     for document in documents:
-        batch.append(document)
-        num_letters += len(document.text)
-        if num_letters >= NUM_BATCH_LETTERS:
+        is_full = num_letters >= NUM_BATCH_LETTERS
+        if batch and (is_full or document.is_cut != batch[0].is_cut):
             yield batch
             batch, num_letters = [], 0
+        batch.append(document)
+        num_letters += len(document.text)
     if batch:
         yield batch
 
 
 class Encoded(NamedTuple):
-    """A batch of documents, the sentences of each, and the ids of all sentences."""
+    """A batch of documents as ids, each with an end that belongs to its last sentence."""
 
-    batch: list[Document]
-    sentences: list[list[str]]
-    cut: CutTexts
+    ids: Ids
+    document_lengths: NDArray[np.int64]
+    sentence_lengths: NDArray[np.int64]
+    num_bytes: int
+    """The UTF-8 bytes of their text."""
 
 
 def encode_ahead(
     batches: Iterable[list[Document]], tokenizer: Tokenizer, num_threads: int
 ) -> Iterator[Encoded]:
-    """Yields batches encoded; while one is being cut, the next is read and the last is used."""
-    with ThreadPoolExecutor(max_workers=1) as worker:
-        waiting: tuple[list[Document], list[list[str]], Future[CutTexts]] | None = None
+    """Yields batches encoded, in their order; meanwhile the next ones are read and cut."""
+    with ThreadPoolExecutor(max_workers=NUM_AHEAD) as workers:
+        waiting: deque[Future[Encoded]] = deque()
         for batch in batches:
-            # Text that is already cut has its pieces, and no sentences to find.
-            parts = [[] if document.is_cut else sentences(document.text) for document in batch]
-            texts = list(chain.from_iterable(parts))
-            job = worker.submit(tokenizer.encode_all, texts, num_threads)
-            if waiting is not None:
-                yield Encoded(waiting[0], waiting[1], waiting[2].result())
-            waiting = (batch, parts, job)
-        if waiting is not None:
-            yield Encoded(waiting[0], waiting[1], waiting[2].result())
+            waiting.append(workers.submit(encode, batch, tokenizer, num_threads))
+            if len(waiting) > NUM_AHEAD:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
-def collect(encoded: Encoded, tokenizer: Tokenizer, collected: Collected) -> None:
-    """Takes in an encoded batch, document by document."""
-    places = offsets(encoded.cut.lengths)
-    first = 0
-    for document, row in zip(encoded.batch, encoded.sentences, strict=True):
-        if document.is_cut:
-            ids = tokenizer.encode_cut(document.text)
-            collected.add(document, ids, [len(ids)])
-            continue
-        last = first + len(row)
-        ids = encoded.cut.ids[places[first] : places[last]]
-        collected.add(document, ids, encoded.cut.lengths[first:last].tolist())
-        first = last
+def encode(batch: Sequence[Document], tokenizer: Tokenizer, num_threads: int) -> Encoded:
+    """Cuts documents into ids and finds their sentences."""
+    texts = [document.text for document in batch]
+    if batch[0].is_cut:
+        cut = tokenizer.encode_all_cut(texts)
+    else:
+        cut = tokenizer.encode_all(texts, num_threads)
+    ids = np.insert(cut.ids, np.cumsum(cut.lengths), END_ID)
+    document_lengths = cut.lengths + 1
+    is_start = begins_sentence(ids, sentence_marks(tokenizer.vocabulary))
+    is_start[offsets(document_lengths)[:-1]] = True
+    sentence_lengths = np.diff(np.flatnonzero(is_start), append=len(ids))
+    num_bytes = sum(len(document.plain.encode()) for document in batch)
+    return Encoded(ids, document_lengths, sentence_lengths, num_bytes)
 
 
 def with_shard(folder: Path, manifest: Manifest, collected: Collected) -> Manifest:
     """Writes the next shard, then the manifest that names it."""
     number = len(manifest.shards)
     arrays: dict[str, NDArray[np.generic]] = {
-        "tokens": np.concatenate(collected.ids).astype(manifest.dtype),
-        "documents": offsets(np.array(collected.document_lengths, dtype=np.int64)),
-        "sentences": offsets(np.array(collected.sentence_lengths, dtype=np.int64)),
+        "tokens": np.concatenate(collected.ids),
+        "documents": offsets(np.concatenate(collected.document_lengths)),
+        "sentences": offsets(np.concatenate(collected.sentence_lengths)),
     }
     shard = Shard(
         num_tokens=len(arrays["tokens"]),
-        num_documents=len(collected.document_lengths),
-        num_sentences=len(collected.sentence_lengths),
+        num_documents=len(arrays["documents"]) - 1,
+        num_sentences=len(arrays["sentences"]) - 1,
         num_bytes=collected.num_bytes,
         sha256={
-            kind: write_bytes(shard_path(folder, number, kind), array.tobytes())
+            kind: write_bytes(shard_path(folder, number, kind), array.data)
             for kind, array in arrays.items()
         },
     )

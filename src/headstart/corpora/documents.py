@@ -7,11 +7,12 @@ from typing import Literal
 
 from headstart.corpora.columns import TEXT_NAMES, find_column
 from headstart.corpora.compression import Meter
-from headstart.corpora.cut_text import is_cut, joined_pieces
+from headstart.corpora.cut_text import is_cut
 from headstart.corpora.lines import NUM_LONGEST_BYTES, read_lines
 from headstart.corpora.places import Complaints, Place
 from headstart.corpora.rows import cell_text
 from headstart.corpora.tables import has_rows, table_rows
+from headstart.cut_text import joined_pieces
 from headstart.errors import DataError
 
 DocumentKind = Literal["lines", "paragraphs", "files"]

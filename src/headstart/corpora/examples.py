@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headstart.corpora.columns import LABEL_NAMES, TEXT_NAMES, find_column
-from headstart.corpora.cut_text import is_cut, joined_pieces
+from headstart.corpora.cut_text import is_cut
 from headstart.corpora.documents import Reading
 from headstart.corpora.hub import is_hub
 from headstart.corpora.pairs import aligned_lines
 from headstart.corpora.places import Complaints, Place
 from headstart.corpora.rows import Row, cell_text
 from headstart.corpora.tables import has_rows, table_rows
+from headstart.cut_text import joined_pieces
 from headstart.errors import DataError
 
 LABEL_SUFFIXES = (".label", ".labels")

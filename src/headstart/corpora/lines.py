@@ -11,7 +11,13 @@ from headstart.errors import DataError
 # Longer than any paragraph; a file without line ends should not fill the memory.
 NUM_LONGEST_BYTES = 4 << 20
 UTF8_MARK = b"\xef\xbb\xbf"
-UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+# The longer marks first: one of them begins as one of the shorter.
+OTHER_MARKS = {
+    b"\xff\xfe\0\0": "UTF-32",
+    b"\0\0\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
 
 
 def read_lines(path: Path, meter: Meter, complaints: Complaints) -> Iterator[tuple[int, str]]:
@@ -44,8 +50,11 @@ def raw_lines(stream: IO[bytes]) -> Iterator[bytes]:
 
 def without_mark(raw: bytes, path: Path) -> bytes:
     """Takes the mark of UTF-8 off a first line, and refuses a file of another encoding."""
-    if raw.startswith(UTF16_MARKS):
-        raise DataError(f"{path} is UTF-16. Convert it first: iconv -f UTF-16 -t UTF-8.")
+    for mark, encoding in OTHER_MARKS.items():
+        if raw.startswith(mark):
+            raise DataError(
+                f"{path} is {encoding}. Convert it first: iconv -f {encoding} -t UTF-8."
+            )
     return raw.removeprefix(UTF8_MARK)
 
 

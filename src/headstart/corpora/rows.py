@@ -3,10 +3,12 @@
 import contextlib
 import csv
 import json
+import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, cast
 
@@ -38,12 +40,38 @@ class Quoted(csv.excel):
     strict = True
 
 
+class Semicolons(Quoted):
+    """As spreadsheets write tables where the comma stands in numbers."""
+
+    delimiter = ";"
+
+
+class QuotedTabs(Quoted):
+    """Tabs in a file that is called `.csv`."""
+
+    delimiter = "\t"
+
+
+class Bars(Quoted):
+    """Cells between upright bars."""
+
+    delimiter = "|"
+
+
+# Of those that a header has equally often, the first is meant.
+QUOTED_DIALECTS: tuple[type[csv.Dialect], ...] = (Quoted, Semicolons, QuotedTabs, Bars)
+QUOTED_PART = re.compile(r'"[^"]*"?')
+NumberedLine = tuple[int, str | None]
+
+
 def read_separated(
-    path: Path, meter: Meter, complaints: Complaints, dialect: type[csv.Dialect]
+    path: Path, meter: Meter, complaints: Complaints, dialects: Sequence[type[csv.Dialect]]
 ) -> Iterator[Row]:
     """Yields the rows of a table with a header; a row of another width is complained about."""
     csv.field_size_limit(NUM_LONGEST_BYTES)
-    lines = NumberedLines(read_all_lines(path, meter, complaints))
+    beginning, rest = through_header(read_all_lines(path, meter, complaints))
+    dialect = likely_dialect(beginning, dialects)
+    lines = NumberedLines(chain(beginning, rest))
     header: list[str] | None = None
     for place, cells in raw_rows(lines, path, dialect, complaints):
         if header is None:
@@ -59,6 +87,26 @@ def read_separated(
             yield Row(place, dict(zip(header, cells, strict=True)))
     if header is None:
         raise DataError(f"{path} is empty. A table begins with a line that names its columns.")
+
+
+def through_header(
+    lines: Iterator[NumberedLine],
+) -> tuple[list[NumberedLine], Iterator[NumberedLine]]:
+    """Returns the lines up to the first that is not blank, and those behind it."""
+    beginning: list[NumberedLine] = []
+    for number, line in lines:
+        beginning.append((number, line))
+        if line is None or line.strip():
+            break
+    return beginning, lines
+
+
+def likely_dialect(
+    beginning: Sequence[NumberedLine], dialects: Sequence[type[csv.Dialect]]
+) -> type[csv.Dialect]:
+    """Returns the dialect whose delimiter the header has most of, outside quotation marks."""
+    header = QUOTED_PART.sub("", (beginning[-1][1] or "") if beginning else "")
+    return max(dialects, key=lambda dialect: header.count(dialect.delimiter))
 
 
 def raw_rows(
@@ -87,7 +135,7 @@ def raw_rows(
 class NumberedLines:
     """Lines as the csv module wants them, the number of the last one given, and gaps noted."""
 
-    def __init__(self, lines: Iterator[tuple[int, str | None]]) -> None:
+    def __init__(self, lines: Iterator[NumberedLine]) -> None:
         self._lines = lines
         self.number = 0
         self.has_gap = False
@@ -173,8 +221,10 @@ MEND = "Mend it"
 NUM_ROWS_PER_BATCH = 1_024
 
 ROW_READERS: Mapping[str, Callable[[Path, Meter, Complaints], Iterator[Row]]] = {
-    ".csv": lambda path, meter, complaints: read_separated(path, meter, complaints, Quoted),
-    ".tsv": lambda path, meter, complaints: read_separated(path, meter, complaints, Tabbed),
+    ".csv": lambda path, meter, complaints: read_separated(
+        path, meter, complaints, QUOTED_DIALECTS
+    ),
+    ".tsv": lambda path, meter, complaints: read_separated(path, meter, complaints, [Tabbed]),
     ".jsonl": read_json_lines,
     ".parquet": read_parquet,
 }

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from headstart.batches.packing import PackedBatches, PackedRows, rows_in_order
 from headstart.batches.store import TokenStore
+from headstart.cut_text import WORD_START
 from headstart.models.heads.language import LanguageHead
 from headstart.models.model import Model
 from headstart.models.trunks import Trunk
@@ -17,7 +18,7 @@ from headstart.objectives.batch import NOTHING, PIECES, Batch, Grid, Rows
 from headstart.objectives.hiding import HidingConfig
 from headstart.objectives.objective import HeadLoss, Loss, StepRows, Stream
 from headstart.randomness import derive_seed
-from headstart.tokenizers.pieces import MASK, UNKNOWN, WORD_START
+from headstart.tokenizers.pieces import MASK, UNKNOWN
 from headstart.tokenizers.tokenizer import Tokenizer
 
 # Of the chosen pieces, as in BERT: so many are hidden, so many replaced, and the rest kept, so that

@@ -1,22 +1,19 @@
 """The first honest look at the data: leaks, copies, conflicts, oddities, before training."""
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from headstart.corpora.documents import Document, Reading
+from headstart.corpora.example_table import write_examples
 from headstart.corpora.examples import Example, ExampleColumns, read_examples
 from headstart.corpora.leaks.normalisation import words
 from headstart.corpora.leaks.report import LeakReport
 from headstart.corpora.leaks.report import check as find_leaks
-from headstart.corpora.leaks.sketch_file import read_sketch
+from headstart.corpora.leaks.sketch_file import SKETCH_FILE, read_sketch
 from headstart.corpora.leaks.sketch_overlap import Overlap, overlaps, together
 from headstart.errors import DataError
-from headstart.files import durable_file
 
-SKETCH_FILE = "corpus.sketch"
 # From here on, an item is called known to a trunk's pretraining text.
 LEAST_KNOWN_SHARE = 0.5
 
@@ -74,25 +71,16 @@ def check_run(splits: Splits, run: Path) -> tuple[SketchFinding, ...]:
 def write_clean(splits: Splits, report: LeakReport, folder: Path) -> list[Path]:
     """Writes the first split as it is, and of each other what is clean and what is strict."""
     first = next(iter(splits))
-    paths = [write_examples(folder / f"{first}.csv", splits[first])]
+    paths = [write_split(folder / f"{first}.csv", splits[first])]
     for split, kept in report.cleaned.items():
         examples = splits[split]
         clean, strict = ([examples[index] for index in rows] for rows in (kept.clean, kept.strict))
-        paths.append(write_examples(folder / f"{split}.clean.csv", clean))
-        paths.append(write_examples(folder / f"{split}.strict.csv", strict))
+        paths.append(write_split(folder / f"{split}.clean.csv", clean))
+        paths.append(write_split(folder / f"{split}.strict.csv", strict))
     return paths
 
 
-def write_examples(path: Path, examples: Iterable[Example]) -> Path:
-    """Writes examples as a table that can be read again."""
-    with durable_file(path) as file:
-        for cells in (("text", "label", "group"), *map(cells_of, examples)):
-            row = io.StringIO()
-            csv.writer(row, lineterminator="\n").writerow(cells)
-            file.write(row.getvalue().encode())
+def write_split(path: Path, examples: Iterable[Example]) -> Path:
+    """Writes the examples of a split as a table that can be read again."""
+    write_examples(path, ((each.text, each.label, each.group or "") for each in examples))
     return path
-
-
-def cells_of(example: Example) -> tuple[str, str, str]:
-    """Returns an example as the cells of a row."""
-    return example.text, example.label, example.group or ""

@@ -15,8 +15,9 @@ from headstart.corpora.leaks.sketch import Sketcher
 from headstart.corpora.leaks.sketch_file import SKETCH_FILE, write_sketch
 from headstart.corpora.places import Complaints
 from headstart.corpora.sources import total_bytes
+from headstart.corpora.tables import source_sha256
 from headstart.errors import DataError
-from headstart.files import cache_folder, json_digest, sha256_of
+from headstart.files import cache_folder, json_digest
 from headstart.pipeline.watch import Watch
 from headstart.tokenizers.tokenizer import Tokenizer
 
@@ -65,7 +66,7 @@ def corpus_stores(
     config: CorpusConfig, tokenizer: Tokenizer, num_threads: int, watch: Watch
 ) -> CorpusStores:
     """Returns the stores of a corpus; what an earlier run has encoded is not encoded again."""
-    hashes = {path: sha256_of(Path(path)) for path in (*config.corpus, *config.valid)}
+    hashes = {path: source_sha256(Path(path)) for path in (*config.corpus, *config.valid)}
     share = 0.0 if config.valid else held_out_share(config.corpus)
     part = StorePart(config, tokenizer, num_threads, watch, hashes)
     train = part.make(config.corpus, "train", lambda text: not is_held_out(text, share))
@@ -81,14 +82,15 @@ def whole_store(
     config: CorpusConfig, tokenizer: Tokenizer, num_threads: int, watch: Watch
 ) -> TokenStore:
     """Returns the store of all of a text, to be scored on."""
-    hashes = {path: sha256_of(Path(path)) for path in config.corpus}
+    hashes = {path: source_sha256(Path(path)) for path in config.corpus}
     part = StorePart(config, tokenizer, num_threads, watch, hashes)
     return part.make(config.corpus, "valid", lambda _text: True)
 
 
 def held_out_share(paths: Sequence[str]) -> float:
     """Returns the share of a corpus that is held out."""
-    is_small = total_bytes([Path(path) for path in paths]) < NUM_SMALL_BYTES
+    num_bytes = total_bytes([Path(path) for path in paths])
+    is_small = num_bytes is not None and num_bytes < NUM_SMALL_BYTES
     return HELD_OUT_SHARE_OF_SMALL if is_small else HELD_OUT_SHARE
 
 

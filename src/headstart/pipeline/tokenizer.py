@@ -8,12 +8,12 @@ from headstart.corpora.documents import Document
 from headstart.tokenizers.folder import save_tokenizer
 from headstart.tokenizers.importing import import_tokenizer
 from headstart.tokenizers.learning import (
-    NUM_MOST_LINES,
     TokenizerConfig,
     learn_tokenizer,
     lines_of,
-    sample,
+    no_text,
 )
+from headstart.tokenizers.sampling import sample
 from headstart.tokenizers.survival import Survival, survival
 from headstart.tokenizers.tokenizer import Tokenizer
 
@@ -32,7 +32,10 @@ def make_tokenizer(
 
 def sample_lines(documents: Iterable[Document], seed: int) -> list[str]:
     """Returns the lines of documents, or a sample of them where there are too many to hold."""
-    return sample(lines_of(document.plain for document in documents), NUM_MOST_LINES, seed)
+    lines = sample(lines_of(document.plain for document in documents), seed)
+    if not lines:
+        raise no_text()
+    return lines
 
 
 def bring_tokenizer(

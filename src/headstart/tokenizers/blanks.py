@@ -1,7 +1,8 @@
 """Texts with blanks in them: `<mask>` as a person types it, and as a masked trunk has seen it."""
 
+from headstart.cut_text import WORD_START
 from headstart.errors import DataError
-from headstart.tokenizers.pieces import MASK, WORD_START
+from headstart.tokenizers.pieces import MASK
 from headstart.tokenizers.spans import cut_with_spans
 from headstart.tokenizers.tokenizer import Tokenizer
 

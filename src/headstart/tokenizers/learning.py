@@ -1,9 +1,8 @@
 """Learning a vocabulary from text, by SentencePiece's unigram or byte-pair algorithm."""
 
 import io
-import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -24,13 +23,12 @@ from headstart.tokenizers.pieces import (
     UNKNOWN,
     UNKNOWN_ID,
 )
+from headstart.tokenizers.sampling import sample
 from headstart.tokenizers.tokenizer import Tokenizer
 
 TokenizerKind = Literal["unigram", "bpe"]
 
-# SentencePiece holds its sample in memory; beyond this many lines a vocabulary hardly changes.
-NUM_MOST_LINES = 1_000_000
-# It leaves longer lines out without a word, so they are cut before it sees them.
+# SentencePiece leaves longer lines out without a word, so they are cut before it sees them.
 NUM_LONGEST_LINE_BYTES = 4_000
 NUM_BYTE_PIECES = 256
 # Sums depend on how many threads share them: always as many, and a seed gives one vocabulary.
@@ -61,18 +59,16 @@ class TokenizerConfig:
             )
 
 
-def learn_tokenizer(lines: Sequence[str], config: TokenizerConfig) -> Tokenizer:
-    """Learns a vocabulary from lines of text; the same for the same lines and seed."""
-    # SentencePiece leaves out, without a word, lines that hold the sign it uses inside.
-    lines = [line.replace(INNER_SIGN, " ") for line in lines_of(lines)]
-    lines = [line for line in lines if line.strip()]
-    if not lines:
-        raise TokenizerError("There is no text to learn from. Name files that hold some.")
+def learn_tokenizer(lines: Iterable[str], config: TokenizerConfig) -> Tokenizer:
+    """Learns a vocabulary from lines of text, or a sample of them; the same for the same seed."""
+    chosen = sample(visible(lines_of(lines)), config.seed)
+    if not chosen:
+        raise no_text()
     model = io.BytesIO()
     sentencepiece.set_random_generator_seed(derive_seed(config.seed, "tokenizer") % 2**32)
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(lines),
+            sentence_iterator=iter(chosen),
             model_writer=model,
             vocab_size=config.size,
             model_type=config.kind,
@@ -100,6 +96,11 @@ def learn_tokenizer(lines: Sequence[str], config: TokenizerConfig) -> Tokenizer:
     return Tokenizer(model.getvalue(), tuple(pieces), {})
 
 
+def no_text() -> TokenizerError:
+    """Returns the error for nothing to learn from."""
+    return TokenizerError("There is no text to learn from. Name files that hold some.")
+
+
 def learning_error(error: RuntimeError, config: TokenizerConfig) -> TokenizerError:
     """Returns what SentencePiece said as a sentence that says what to do."""
     if match := TOO_FEW_PIECES.search(str(error)):
@@ -115,6 +116,11 @@ def learning_error(error: RuntimeError, config: TokenizerConfig) -> TokenizerErr
     # Behind the last bracket stands what was meant for people.
     reason = " ".join(str(error).rpartition("] ")[2].split()).rstrip(".") or "it is too small"
     return TokenizerError(f"SentencePiece could not learn from this text: {reason}.")
+
+
+def visible(lines: Iterable[str]) -> Iterator[str]:
+    """Yields lines without SentencePiece's inner sign: what holds it, it would leave out."""
+    return (line.replace(INNER_SIGN, " ") for line in lines)
 
 
 def lines_of(texts: Iterable[str]) -> Iterator[str]:
@@ -134,15 +140,3 @@ def cut(line: str, num_letters: int) -> Iterator[str]:
         yield line[:end]
         line = line[end:]
     yield line
-
-
-def sample(lines: Iterable[str], most: int, seed: int) -> list[str]:
-    """Returns all lines, or so many drawn from any number of them with equal chance."""
-    kept: list[str] = []
-    generator = random.Random(derive_seed(seed, "tokenizer sample"))
-    for number, line in enumerate(line for line in lines if line.strip()):
-        if number < most:
-            kept.append(line)
-        elif (place := generator.randrange(number + 1)) < most:
-            kept[place] = line
-    return kept

@@ -1,5 +1,6 @@
 """The special pieces, and the ids that they have in every vocabulary of ours."""
 
+import re
 from collections.abc import Mapping
 
 START, PADDING, END, UNKNOWN = "<sos>", "<pad>", "<eos>", "<oov>"
@@ -10,8 +11,8 @@ BASIC_PIECES = (START, PADDING, END, UNKNOWN)
 START_ID, PADDING_ID, END_ID, UNKNOWN_ID = range(4)
 
 SPECIAL_PIECES = (MASK, FIRST, SEPARATOR)
-# SentencePiece's sign for the beginning of a word.
-WORD_START = "▁"
+# The pieces in which SentencePiece spells what has none: <0x41> is one byte.
+BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
 
 # What an objective needs beyond the basic pieces.
 OBJECTIVE_PIECES: Mapping[str, tuple[str, ...]] = {
@@ -20,3 +21,9 @@ OBJECTIVE_PIECES: Mapping[str, tuple[str, ...]] = {
     "masked+next": (MASK, FIRST, SEPARATOR),
     "translation": (),
 }
+
+
+def piece_bytes(piece: str) -> bytes | None:
+    """Returns the byte that a piece spells, or nothing for a piece of letters."""
+    match = BYTE_PIECE.fullmatch(piece)
+    return bytes.fromhex(match[1]) if match else None

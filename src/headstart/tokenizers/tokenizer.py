@@ -12,14 +12,13 @@ import numpy as np
 import sentencepiece
 from numpy.typing import NDArray
 
+from headstart.cut_text import WORD_START
 from headstart.errors import TokenizerError
-from headstart.tokenizers.pieces import (
-    UNKNOWN,
-    UNKNOWN_ID,
-    WORD_START,
-)
+from headstart.tokenizers.pieces import UNKNOWN, UNKNOWN_ID, piece_bytes
 
 Ids = NDArray[np.int32]
+# From this many letters on, on average, an array for each text costs less than a list of its ids.
+NUM_LONG_LETTERS = 200
 
 
 class CutTexts(NamedTuple):
@@ -74,13 +73,17 @@ class Tokenizer:
         """Returns the ids of a text's pieces, without start or end."""
         return self.encode_all([text], num_threads=1).ids
 
-    def encode_all(self, texts: Sequence[str], num_threads: int) -> "CutTexts":
+    def encode_all(self, texts: Sequence[str], num_threads: int) -> CutTexts:
         """Returns the ids of many texts in one row, cut on several threads."""
-        prepared = [self.prepared(text) for text in texts] if self.replacements else texts
-        rows = self.processor.encode(prepared, num_threads=num_threads)
+        prepared = [self.prepared(text) for text in texts] if self.replacements else list(texts)
+        encode = self.processor.encode
+        if sum(map(len, prepared)) >= NUM_LONG_LETTERS * len(prepared):
+            rows = encode(prepared, num_threads=num_threads, return_type="numpy")
+            flat = np.concatenate([np.zeros(0, dtype=np.int32), *rows])
+        else:
+            rows = encode(prepared, num_threads=num_threads)
+            flat = np.fromiter(chain.from_iterable(rows), dtype=np.int32)
         lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-        # One flat array: a small one for each text would cost more than the cutting.
-        flat = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=int(lengths.sum()))
         return CutTexts(self.table[flat], lengths)
 
     def encode_cut(self, text: str) -> Ids:
@@ -88,13 +91,25 @@ class Tokenizer:
         ids = [self.id_of.get(piece, UNKNOWN_ID) for piece in text.split()]
         return np.array(ids, dtype=np.int32)
 
+    def encode_all_cut(self, texts: Sequence[str]) -> CutTexts:
+        """Returns the ids of many texts that are already cut, in one row."""
+        rows = [self.encode_cut(text) for text in texts]
+        lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+        return CutTexts(np.concatenate([np.zeros(0, dtype=np.int32), *rows]), lengths)
+
     def decode(self, ids: Sequence[int] | Ids) -> str:
         """Returns the text of ids; special pieces have none, but for the unknown one."""
+        if wrong := [int(number) for number in ids if not 0 <= number < self.size]:
+            raise TokenizerError(
+                f"There is no piece {wrong[0]:,}: the vocabulary has those from 0 to "
+                f"{self.size - 1:,}. Use the tokenizer that made these ids."
+            )
         pieces = [self.vocabulary[number] for number in ids]
         kept = [piece for piece in pieces if piece == UNKNOWN or piece not in self.special_pieces]
         if not self.pieces_of_model.issuperset(kept):
             # A dictionary may have pieces that its model lacks and could not join.
-            return "".join(kept).replace(WORD_START, " ").removeprefix(" ")
+            spelled = b"".join(piece_bytes(piece) or piece.encode() for piece in kept)
+            return spelled.decode(errors="replace").replace(WORD_START, " ").removeprefix(" ")
         text: str = self.processor.decode_pieces(kept)
         return text
 

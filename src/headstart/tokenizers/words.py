@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from headstart.tokenizers.pieces import WORD_START
+from headstart.cut_text import WORD_START
 from headstart.tokenizers.spans import PieceSpan
 
 

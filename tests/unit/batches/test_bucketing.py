@@ -8,11 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headstart.batches.bucketing import bucketed, padding_share
+from headstart.batches.bucketing import (
+    best_borders,
+    bucketed,
+    bucketed_pairs,
+    padding_share,
+)
 from headstart.errors import DataError
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "cls-books"
 LENGTHS = st.lists(st.integers(0, 300), max_size=200)
+PAIR_LENGTHS = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)), max_size=120)
 
 
 def review_lengths(count=1_600) -> list[int]:
@@ -73,7 +79,7 @@ def test_lengths_like_those_of_reviews_are_padded_by_less_than_5_percent(epoch):
 
 @pytest.mark.shared_data
 @pytest.mark.skipif(not SHARED.is_dir(), reason=f"there is no {SHARED}")
-@pytest.mark.parametrize("name", ["train", "test"])
+@pytest.mark.parametrize("name", ["train", "valid", "test"])
 def test_the_documents_reviews_are_padded_by_less_than_5_percent(name):
     lines = (SHARED / f"{name}.review.spm").read_text(encoding="utf-8").splitlines()
     lengths = [min(len(line.split()) + 1, 4_096) for line in lines]
@@ -109,3 +115,78 @@ def test_an_example_too_long_for_any_batch_is_answered_in_a_sentence():
     for word in ("5,000", "4,096"):
         assert word in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("count", [100, 400, 1_600, 6_000])
+def test_few_examples_are_padded_little_too_without_many_more_batches(count):
+    lengths = review_lengths(count)
+    batches = bucketed(lengths, 4_096, seed=0, epoch=0)
+    assert padding_share(lengths, batches) < (0.05 if count >= 400 else 0.12)
+    assert len(batches) < 2 * sum(lengths) / 4_096 + 3
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=9), st.integers(0, 30))
+def test_borders_are_the_best_of_all(lengths, price):
+    budget, row = 30, sorted(lengths)
+
+    def cost(borders):
+        parts = [part.tolist() for part in np.split(np.array(row), borders)]
+        if any(len(part) * max(part) > budget for part in parts):
+            return np.inf
+        return sum(len(part) * max(part) + price for part in parts)
+
+    places = range(1, len(row))
+    every = (
+        [place for place in places if chosen >> place & 1] for chosen in range(0, 1 << len(row), 2)
+    )
+    assert cost(best_borders(np.array([row]), budget, price)) == min(map(cost, every))
+
+
+def pair_lengths(count=3_000) -> tuple[list[int], list[int]]:
+    """Lengths like those of translated sentences: the sides differ by a quarter, more or less."""
+    draw = random.Random(9)
+    sources = [min(240, max(2, int(draw.lognormvariate(3, 0.6)))) for _ in range(count)]
+    targets = [min(240, max(2, int(n * draw.lognormvariate(0.1, 0.25)))) for n in sources]
+    return sources, targets
+
+
+@settings(deadline=None, max_examples=300)
+@given(PAIR_LENGTHS, st.integers(300, 2_000), st.integers(0, 5), st.integers(0, 5))
+def test_every_pair_is_in_one_batch_and_neither_side_is_over_the_budget(rows, budget, seed, epoch):
+    sources, targets = [row[0] for row in rows], [row[1] for row in rows]
+    batches = bucketed_pairs(sources, targets, budget, seed, epoch)
+    assert sorted(index for batch in batches for index in batch) == list(range(len(rows)))
+    for batch in batches:
+        for side in (sources, targets):
+            assert len(batch) * max(side[index] for index in batch) <= budget
+    assert batches == bucketed_pairs(sources, targets, budget, seed, epoch)
+
+
+def test_batches_of_pairs_are_few_and_padded_less_than_by_either_side_alone():
+    sources, targets = pair_lengths()
+    batches = bucketed_pairs(sources, targets, 4_096, 0, 0)
+    assert len(batches) < 1.25 * max(sum(sources), sum(targets)) / 4_096 + 2
+    by_source = bucketed(sources, 4_096, 0, 0)
+    ours = padding_share(sources, batches) + padding_share(targets, batches)
+    theirs = padding_share(sources, by_source) + padding_share(targets, by_source)
+    assert ours < 0.8 * theirs
+
+
+@pytest.mark.parametrize("other", [{"seed": 1, "epoch": 0}, {"seed": 0, "epoch": 1}])
+def test_another_epoch_or_seed_mixes_pairs_differently(other):
+    sides = pair_lengths()
+    first = bucketed_pairs(*sides, 4_096, seed=0, epoch=0)
+    second = bucketed_pairs(*sides, 4_096, **other)
+    same = {frozenset(batch) for batch in first} & {frozenset(batch) for batch in second}
+    assert len(same) < 0.2 * len(first)
+
+
+def test_no_pairs_have_no_batches():
+    assert bucketed_pairs([], [], 100, 0, 0) == []
+
+
+@pytest.mark.parametrize("sides", [([10, 5_000], [9, 9]), ([9, 9], [10, 5_000])])
+def test_a_side_too_long_for_any_batch_is_answered_in_a_sentence(sides):
+    with pytest.raises(DataError, match=r"5,000 .*4,096"):
+        bucketed_pairs(*sides, 4_096, 0, 0)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headstart.batches.permutation import permuted
+from headstart.errors import DataError
 
 SIZES = st.one_of(st.integers(1, 70), st.integers(1, 5_000))
 SEEDS = st.integers(0, 2**63 - 1)
@@ -97,3 +98,13 @@ def test_neighbours_in_one_epoch_are_none_in_the_next():
     first, second = (whole(2_000, 0, "rows", epoch) for epoch in (0, 1))
     pairs = [set(pairwise(order)) for order in (first, second)]
     assert len(pairs[0] & pairs[1]) < 8
+
+
+def test_an_order_of_nothing_has_no_places():
+    assert permuted(np.zeros(0, dtype=np.int64), 0, 1).tolist() == []
+
+
+@pytest.mark.parametrize(("place", "size"), [(0, 0), (5, 5), (-1, 5), (7, 1)])
+def test_a_place_that_an_order_has_not_is_answered_in_a_sentence(place, size):
+    with pytest.raises(DataError, match=f"Place {place} .* order of {size}"):
+        permuted(np.array([place]), size, 1)

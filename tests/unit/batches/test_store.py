@@ -163,6 +163,26 @@ def test_a_damaged_file_is_noticed(damageable, kind, damage):
     assert path.name in refused(lambda: TokenStore(damageable).check())
 
 
+@pytest.mark.parametrize("shard", [0, -1])
+@pytest.mark.parametrize("kind", ["tokens", "documents", "sentences"])
+def test_a_flipped_bit_is_noticed_when_its_shard_is_first_read(damageable, kind, shard):
+    store = TokenStore(damageable)
+    number = range(len(store.manifest.shards))[shard]
+    path = shard_path(damageable, number, kind)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1 << 3
+    path.write_bytes(data)
+    use = {
+        "tokens": lambda: store.tokens(0, store.num_tokens),
+        "documents": lambda: store.document_starts,
+        "sentences": lambda: store.sentence_starts,
+    }[kind]
+    assert path.name in refused(use)
+    # What is whole can still be read.
+    if kind == "tokens" and number:
+        assert len(store.tokens(0, 5)) == 5
+
+
 @pytest.mark.parametrize("kind", ["tokens", "documents", "sentences"])
 def test_a_file_cut_short_is_noticed_before_it_is_read(damageable, kind):
     path = shard_path(damageable, 0, kind)
@@ -213,3 +233,40 @@ def test_a_manifest_of_other_types_is_refused(damageable, field, value):
 
 def test_no_manifest_is_no_error_for_a_writer(tmp_path):
     assert read_manifest(tmp_path) is None
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n"])
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_a_blank_document_is_an_end_and_no_more_than_its_text(
+    tmp_path, tokenizer, manifest, text, is_cut
+):
+    blank = Document(text, Place(tmp_path, 1), is_cut=is_cut)
+    full = Document("The house. The river.", Place(tmp_path, 2))
+    write_store([blank, full, blank], tokenizer, tmp_path, manifest, num_threads=1)
+    store = TokenStore(tmp_path)
+    ids = [] if is_cut else tokenizer.encode(text).tolist()
+    rows = [[*ids, END_ID], [*tokenizer.encode(full.text).tolist(), END_ID], [*ids, END_ID]]
+    assert store.tokens(0, store.num_tokens).tolist() == joined(rows)
+    assert len(store.document_starts) == 4
+    assert len(store.sentence_starts) == 5
+
+
+def test_text_already_cut_has_the_sentences_of_the_text(tmp_path, tokenizer, documents, manifest):
+    processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.model)
+    cut = [
+        Document(" ".join(processor.encode(d.text, out_type=str)), d.place, is_cut=True)
+        for d in documents
+    ]
+    for name, chosen in (("plain", documents), ("cut", cut)):
+        write_store(chosen, tokenizer, tmp_path / name, manifest, num_threads=1)
+    plain, other = TokenStore(tmp_path / "plain"), TokenStore(tmp_path / "cut")
+    assert len(plain.sentence_starts) > 1.5 * len(documents)
+    assert plain.sentence_starts.tolist() == other.sentence_starts.tolist()
+
+
+def test_wrapped_paragraphs_have_sentences_and_come_back(tmp_path, tokenizer, manifest):
+    text = "The small house stood.\nNobody knew\nwhy.  The river\r\nand the house.\n\nEver."
+    write_store([Document(text, Place(tmp_path, 1))], tokenizer, tmp_path, manifest, num_threads=1)
+    store = TokenStore(tmp_path)
+    assert tokenizer.decode(store.tokens(0, store.num_tokens)) == text
+    assert len(store.sentence_starts) - 1 == 4

@@ -13,7 +13,7 @@ from headstart.batches import store_writing
 from headstart.batches.store import TokenStore
 from headstart.batches.store_writing import write_store
 from headstart.corpora.documents import Reading, read_documents
-from headstart.errors import DataError, LockedError
+from headstart.errors import DamagedFileError, DataError, LockedError
 from headstart.pipeline.token_store import make_store
 
 NUM_KILLS = 4
@@ -157,7 +157,31 @@ def test_a_changed_source_is_refused_with_both_names(tmp_path, text_file, tokeni
     sentence = refused(lambda: make([text_file], tokenizer, tmp_path / "store"))
     for word in (text_file.name, before[:12], sha256_of(text_file)[:12]):
         assert word in sentence
+    for whole in (before, sha256_of(text_file)):
+        assert whole[:13] not in sentence
     assert len(sentence) < 500
+
+
+def test_only_the_sources_that_changed_are_named_and_few_of_them(tmp_path, text_file, tokenizer):
+    paths = [tmp_path / f"part-{number}.txt" for number in range(9)]
+    for path in paths:
+        path.write_text("Nobody knew why.\n")
+    make([text_file, *paths], tokenizer, tmp_path / "store")
+    for path in paths[2:]:
+        path.write_text("Nobody knew.\n")
+    sentence = refused(lambda: make([text_file, *paths], tokenizer, tmp_path / "store"))
+    assert text_file.name not in sentence
+    assert [name for name in range(9) if f"part-{name}.txt" in sentence] == [2, 3, 4]
+    assert "4 more" in sentence
+
+
+def test_a_source_that_is_gone_is_called_absent(tmp_path, text_file, tokenizer):
+    other = tmp_path / "other.txt"
+    other.write_text("Nobody knew why.\n")
+    make([text_file, other], tokenizer, tmp_path / "store")
+    sentence = refused(lambda: make([text_file], tokenizer, tmp_path / "store"))
+    assert "other.txt' absent" in sentence
+    assert text_file.name not in sentence
 
 
 def test_another_way_of_reading_is_refused_with_both(tmp_path, text_file, tokenizer):
@@ -204,8 +228,10 @@ def test_fewer_documents_than_are_stored_are_noticed(tmp_path, documents, tokeni
     assert "3 documents" in sentence
 
 
+@pytest.mark.parametrize("kind", ["tokens", "documents", "sentences"])
+@pytest.mark.parametrize("damage", ["bit", "cut"])
 def test_an_earlier_shard_damaged_between_two_attempts_is_noticed(
-    tmp_path, documents, tokenizer, manifest
+    tmp_path, documents, tokenizer, manifest, kind, damage
 ):
     def interrupted():
         yield from documents[:40]
@@ -213,11 +239,18 @@ def test_an_earlier_shard_damaged_between_two_attempts_is_noticed(
 
     with pytest.raises(KeyboardInterrupt):
         write_store(interrupted(), tokenizer, tmp_path, manifest, num_threads=1)
-    path = tmp_path / "shard-00000.tokens"
-    path.write_bytes(path.read_bytes()[:-2])
-
-    def go_on():
+    path = tmp_path / f"shard-00000.{kind}"
+    data = path.read_bytes()
+    path.write_bytes(data[:-2] if damage == "cut" else bytes([data[0] ^ 1]) + data[1:])
+    before = contents(tmp_path)
+    with pytest.raises(DamagedFileError, match=path.name):
         write_store(documents, tokenizer, tmp_path, manifest, num_threads=1)
-        TokenStore(tmp_path)
+    assert contents(tmp_path) == before
 
-    assert path.name in refused(go_on)
+
+def test_a_finished_store_that_was_damaged_is_not_used_again(tmp_path, text_file, tokenizer):
+    make([text_file], tokenizer, tmp_path / "store")
+    path = tmp_path / "store" / "shard-00001.tokens"
+    path.write_bytes(b"\1" + path.read_bytes()[1:])
+    with pytest.raises(DamagedFileError, match=path.name):
+        make([text_file], tokenizer, tmp_path / "store")

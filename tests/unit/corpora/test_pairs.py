@@ -158,3 +158,11 @@ def test_bad_rows_of_a_table_are_named_or_counted(folder):
     lenient = Reading.plain(skips_bad=True)
     assert sides(read_pair_table(path, lenient)) == [("a", "A")]
     assert sum(lenient.complaints.counts.values()) == 3
+
+
+def test_a_missing_side_is_told_which_names_are_known_and_no_option_that_is_not(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("source,french\na,b\n")
+    with pytest.raises(DataError, match=r"target.*tgt, output, translation") as caught:
+        list(read_pair_table(path, Reading.plain()))
+    assert "--" not in str(caught.value)

@@ -239,3 +239,22 @@ def test_both_halves_of_a_surrogate_pair_are_one_letter(folder):
 def test_a_table_is_known_by_its_name(folder, suffix, compression):
     assert is_table(folder / f"a.b{suffix.upper()}{compression}")
     assert not is_table(folder / f"a{suffix}.txt{compression}")
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_the_one_of_the_header(folder, delimiter):
+    rows = [["text", "label"], ["one, two; three | four", "1"], ['a "quoted" \n line', "0"]]
+    table = io.StringIO(newline="")
+    csv.writer(table, delimiter=delimiter).writerows(rows)
+    found = strict(written(folder, "table.csv", table.getvalue()))
+    assert cells_of(found) == rows[1:]
+    assert list(found[0].cells) == ["text", "label"]
+
+
+def test_delimiters_inside_a_quoted_name_do_not_count(folder):
+    rows = strict(written(folder, "table.csv", '"a;b;c;d",label\nx,1\n'))
+    assert list(rows[0].cells) == ["a;b;c;d", "label"]
+
+
+def test_a_table_of_one_column_has_commas(folder):
+    assert cells_of(strict(written(folder, "table.csv", "text\na;b\n"))) == [["a;b"]]

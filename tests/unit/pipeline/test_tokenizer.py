@@ -1,5 +1,6 @@
 """Making a tokenizer: a sample of the text, a folder that keeps it, and a first try of it."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from headstart.pipeline import tokenizer as pipeline
 from headstart.pipeline.tokenizer import bring_tokenizer, make_tokenizer, sample_lines
 from headstart.tokenizers.folder import load_tokenizer
 from headstart.tokenizers.learning import TokenizerConfig
+from headstart.tokenizers.sampling import sample
 
 TEXTS = [f"the {number} green lines of text number {number % 7}" for number in range(300)]
 CONFIG = TokenizerConfig(size=300)
@@ -24,7 +26,7 @@ def test_all_lines_are_kept_where_they_are_few():
 
 
 def test_lines_of_a_large_corpus_are_sampled_by_the_seed(monkeypatch):
-    monkeypatch.setattr(pipeline, "NUM_MOST_LINES", 50)
+    monkeypatch.setattr(pipeline, "sample", partial(sample, most=50))
     first, again, other = (sample_lines(documents(TEXTS), seed) for seed in (1, 1, 2))
     assert first == again != other
     assert len(set(first)) == 50

@@ -2,9 +2,10 @@
 
 import pytest
 
+from headstart.cut_text import WORD_START
 from headstart.errors import DataError
 from headstart.tokenizers.blanks import encode_with_blanks
-from headstart.tokenizers.pieces import MASK, WORD_START
+from headstart.tokenizers.pieces import MASK
 
 
 def words_of_one_piece(tokenizer, texts) -> list[str]:

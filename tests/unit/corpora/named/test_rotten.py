@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from headstart.corpora.named.copies import copy_key
+from headstart.corpora.leaks.normalisation import normalised
 from headstart.corpora.named.rotten import MEMBER, prepare, sides_of
 
 HEADER = ("category", "text", "movie_name", "has_plot_and_reviews")
@@ -57,7 +57,7 @@ def test_each_film_is_on_one_side(found):
 
 
 def test_no_snippet_has_a_copy_on_another_side(found):
-    keys = {side: {copy_key(row["text"]) for row in rows} for side, rows in found[0].items()}
+    keys = {side: {normalised(row["text"]) for row in rows} for side, rows in found[0].items()}
     assert keys["train"].isdisjoint(keys["valid"] | keys["test"])
     assert keys["valid"].isdisjoint(keys["test"])
 
@@ -83,8 +83,8 @@ def test_pretraining_sees_nothing_of_the_films_held_out(found):
     for number in range(NUM_FILMS):
         has_plot = f"In film {number} something happens." in corpus
         assert has_plot == (film(number) not in held_out)
-    keys = {copy_key(line) for line in corpus}
-    assert keys.isdisjoint(copy_key(row["text"]) for row in sides["test"] + sides["valid"])
+    keys = {normalised(line) for line in corpus}
+    assert keys.isdisjoint(normalised(row["text"]) for row in sides["test"] + sides["valid"])
 
 
 def test_every_line_is_one_text(found):
