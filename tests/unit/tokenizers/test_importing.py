@@ -175,7 +175,7 @@ def test_a_model_that_is_not_there_is_named(tmp_path):
 @pytest.mark.shared_data
 @pytest.mark.skipif(not SHARED.is_dir(), reason=f"there is no {SHARED}")
 def test_the_documents_model_gives_the_documents_ids():
-    from headstart.corpora.cut_text import joined_pieces
+    from headstart.cut_text import joined_pieces
 
     tokenizer = import_tokenizer(SHARED / "sentencepiece.french.model", SHARED / "dict.txt")
     assert tokenizer.size == 50_001
