@@ -10,8 +10,6 @@ import torch
 from torch import Tensor
 
 from headstart.errors import RunError
-from headstart.models.heads.language import LanguageHead
-from headstart.models.heads.next_sentence import LanguageAndNextHead
 from headstart.models.inputs import Text
 from headstart.pipeline.run_folder import Run
 from headstart.tokenizers.pieces import FIRST, PADDING_ID, SEPARATOR, START
@@ -70,15 +68,6 @@ def hidden_vectors(run: Run, text: Text) -> Tensor:
     """Returns the run's vector for each position. Shape (B, T, D)."""
     hidden_BTD: Tensor = run.model.trunk(text)
     return hidden_BTD
-
-
-def language_head(run: Run) -> LanguageHead:
-    """Returns the head that scores pieces."""
-    head = run.model.head
-    if isinstance(head, LanguageAndNextHead):
-        return head.language
-    assert isinstance(head, LanguageHead)
-    return head
 
 
 def device_of(run: Run) -> torch.device:

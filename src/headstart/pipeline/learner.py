@@ -37,6 +37,7 @@ class Learner:
 
     recipe: Recipe
     plan: PlanConfig
+    tokenizer: Tokenizer
     objective: Objective
     stores: CorpusStores
     stream: Stream
@@ -105,7 +106,7 @@ def new_learner(
     settle(plan)
     objective = OBJECTIVES[recipe.objective](tokenizer, summed_loss, recipe.hiding)
     stream = objective.training_rows(stores.train, step_rows(recipe, plan.seed))
-    return Learner(recipe, plan, objective, stores, stream, start)
+    return Learner(recipe, plan, tokenizer, objective, stores, stream, start)
 
 
 def step_rows(recipe: Recipe, seed: int) -> StepRows:
