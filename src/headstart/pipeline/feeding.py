@@ -77,4 +77,6 @@ def device_of(run: Run) -> torch.device:
 
 def special_ids(tokenizer: Tokenizer) -> tuple[int, ...]:
     """Returns the ids of pieces that stand for no text."""
-    return tuple(sorted(tokenizer.id_of[piece] for piece in tokenizer.special_pieces))
+    # An imported model has some of its own that its dictionary left out.
+    known = tokenizer.special_pieces & tokenizer.id_of.keys()
+    return tuple(sorted(tokenizer.id_of[piece] for piece in known))

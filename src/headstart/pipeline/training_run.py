@@ -83,6 +83,7 @@ class TrainingRun:
         state = self.learner.new_state()
         self.take_up(state, newest_checkpoint(self.folder / CHECKPOINTS_FOLDER, self.watch.say))
         self.require_room(state)
+        self.keeper.expect(planned_bytes(state))
         self.began_at, self.began_step = time.monotonic(), state.step
         if (self.folder / TENSORBOARD_FOLDER).is_dir():
             self.also_write = tensorboard_writer(self.folder, state.step)
