@@ -1,0 +1,1 @@
+"""What is being learned: one file each, listed in table.py."""

@@ -1,0 +1,1 @@
+"""Cross-entropy over a large vocabulary: exact in chunks, or against sampled candidates."""
