@@ -2,6 +2,7 @@
 
 from headstart.apps.recipes.modern import modern_model
 from headstart.pipeline.recipe import Recipe
+from headstart.training.config import LearningConfig
 
 
 def compact(objective: str = "masked") -> Recipe:
@@ -20,4 +21,5 @@ def compact(objective: str = "masked") -> Recipe:
         pooling="mean" if objective == "masked" else "last",
         length=256,
         sequences_per_step=16,
+        learning=LearningConfig(peak_rate=2e-3),
     )

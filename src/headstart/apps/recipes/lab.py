@@ -3,6 +3,7 @@
 from headstart.models.config import LayerConfig, TrunkConfig
 from headstart.models.heads.config import LanguageHeadConfig, ModelConfig
 from headstart.pipeline.recipe import Recipe
+from headstart.training.config import LearningConfig
 
 
 def lab() -> Recipe:
@@ -31,4 +32,5 @@ def lab() -> Recipe:
         pooling="last",
         length=256,
         sequences_per_step=16,
+        learning=LearningConfig(peak_rate=2e-3),
     )

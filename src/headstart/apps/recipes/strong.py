@@ -2,6 +2,7 @@
 
 from headstart.apps.recipes.modern import modern_model
 from headstart.pipeline.recipe import Recipe
+from headstart.training.config import LearningConfig
 
 
 def strong(objective: str = "masked") -> Recipe:
@@ -21,4 +22,7 @@ def strong(objective: str = "masked") -> Recipe:
         pooling="mean" if objective == "masked" else "last",
         length=256,
         sequences_per_step=128,
+        # Of 0.0005, 0.001 and 0.002 the last did best in 300 steps (docs/log.md); a little below it
+        # is the safer for longer runs.
+        learning=LearningConfig(peak_rate=1.5e-3),
     )
