@@ -22,7 +22,6 @@ from record import keep
 from torch import Tensor, nn
 
 from headstart import Text, find_recipe, initialise, new_model
-from headstart.corpora.documents import Reading, read_documents
 from headstart.objectives.vocabulary_loss.chunked import position_losses, summed_loss
 from headstart.objectives.vocabulary_loss.sampled import (
     FLATTENING,
@@ -32,8 +31,6 @@ from headstart.objectives.vocabulary_loss.sampled import (
 )
 from headstart.objectives.vocabulary_loss.unigram import unigram_logits
 from headstart.randomness import torch_generator
-from headstart.tokenizers.folder import load_tokenizer
-from headstart.tokenizers.pieces import END_ID
 from headstart.training.allocator import keep_freed_memory
 from headstart.training.clipping import clip_gradients
 from headstart.training.rowwise import RowwiseAdamW
@@ -172,6 +169,11 @@ def held_out_loss(model: nn.Module, rows: Rows) -> float:
 
 def make_tokens(corpus: Path, tokenizer_folder: Path, out: Path) -> None:
     """Writes the first tokens of a corpus, an end behind each document."""
+    # Here alone, so that a GPU machine needs nothing that reads text.
+    from headstart.corpora.documents import Reading, read_documents
+    from headstart.tokenizers.folder import load_tokenizer
+    from headstart.tokenizers.pieces import END_ID
+
     tokenizer, found, num_found = load_tokenizer(tokenizer_folder), [], 0
     for document in read_documents([corpus], Reading.plain(skips_bad=True)):
         ids = np.append(tokenizer.encode(document.plain), END_ID)
