@@ -22,7 +22,6 @@ from record import keep
 from torch import Tensor, nn
 
 from headstart import Text, find_recipe, initialise, new_model
-from headstart.corpora.documents import Reading, read_documents
 from headstart.objectives.vocabulary_loss.chunked import position_losses, summed_loss
 from headstart.objectives.vocabulary_loss.sampled import (
     FLATTENING,
@@ -32,8 +31,6 @@ from headstart.objectives.vocabulary_loss.sampled import (
 )
 from headstart.objectives.vocabulary_loss.unigram import unigram_logits
 from headstart.randomness import torch_generator
-from headstart.tokenizers.folder import load_tokenizer
-from headstart.tokenizers.pieces import END_ID
 from headstart.training.allocator import keep_freed_memory
 from headstart.training.clipping import clip_gradients
 from headstart.training.rowwise import RowwiseAdamW
@@ -172,6 +169,11 @@ def held_out_loss(model: nn.Module, rows: Rows) -> float:
 
 def make_tokens(corpus: Path, tokenizer_folder: Path, out: Path) -> None:
     """Writes the first tokens of a corpus, an end behind each document."""
+    # Here alone, so that a GPU machine needs nothing that reads text.
+    from headstart.corpora.documents import Reading, read_documents
+    from headstart.tokenizers.folder import load_tokenizer
+    from headstart.tokenizers.pieces import END_ID
+
     tokenizer, found, num_found = load_tokenizer(tokenizer_folder), [], 0
     for document in read_documents([corpus], Reading.plain(skips_bad=True)):
         ids = np.append(tokenizer.encode(document.plain), END_ID)
@@ -211,7 +213,7 @@ def run_all(
 def arguments() -> argparse.Namespace:
     """Reads the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tokens", type=Path, nargs="?", default=Path("carry/reviews_2m.npy"))
+    parser.add_argument("tokens", type=Path, nargs="?")
     parser.add_argument("--make-tokens", type=Path, nargs=3, metavar=("CORPUS", "TOKENIZER", "OUT"))
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--num-train", type=int, default=2_000_000)
@@ -233,8 +235,9 @@ def main() -> None:
     if given.make_tokens:
         make_tokens(*given.make_tokens)
         return
-    if not given.tokens.exists():
-        print(f"{given.tokens} is not there; make it with --make-tokens.", file=sys.stderr)
+    if given.tokens is None:
+        # `make bench` asks every question; this one takes a GPU or an hour, and waits for a file.
+        print("Name a file of tokens; --make-tokens makes one.", file=sys.stderr)
         return
     keep_freed_memory()
     contestants = {name: CONTESTANTS[name] for name in given.only}
