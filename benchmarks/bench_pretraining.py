@@ -27,6 +27,9 @@ SECONDS_BETWEEN_LINES = 20.0
 
 def main() -> None:
     given = arguments()
+    if not given.corpus:
+        print("Not asked: name a tokenizer's folder, minutes and text (see --help).")
+        return
     recipe = find_recipe("lab")
     wanted = Pretraining(
         recipe=replace(
@@ -60,9 +63,9 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tokenizer", type=Path)
-    parser.add_argument("minutes", type=float)
-    parser.add_argument("corpus", type=Path, nargs="+")
+    parser.add_argument("tokenizer", type=Path, nargs="?")
+    parser.add_argument("minutes", type=float, nargs="?")
+    parser.add_argument("corpus", type=Path, nargs="*")
     return parser.parse_args()
 
 

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import os
 import platform
 import statistics
 import subprocess
@@ -17,6 +18,8 @@ from headstart.models.accounting.machine import measure_machine
 
 RESULTS = Path(__file__).parent / "results"
 NUM_REPETITIONS = 7
+# Where sources travel without their history, whoever sent them says which they are.
+COMMIT_VARIABLE = "HEADSTART_COMMIT"
 
 
 def alternate(
@@ -81,6 +84,8 @@ def newest(question: str) -> dict[str, object]:
 
 def commit() -> str:
     """Returns the commit that was measured, marked where the sources differ from it."""
+    if told := os.environ.get(COMMIT_VARIABLE):
+        return told
     root = RESULTS.parents[1]
     describe = ["git", "describe", "--always", "--abbrev=12"]
     done = subprocess.run(describe, cwd=root, capture_output=True, text=True, check=False)
