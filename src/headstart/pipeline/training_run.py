@@ -19,7 +19,7 @@ from headstart.checkpoints.checkpoint import (
     size_of,
 )
 from headstart.checkpoints.tensor_file import write_tensors
-from headstart.errors import DivergedError
+from headstart.errors import DivergedError, RunError
 from headstart.evaluation.language import LanguageScores
 from headstart.files import (
     require_space,
@@ -140,6 +140,11 @@ class TrainingRun:
     def validate(self, state: TrainingState) -> None:
         """Looks at held-out text, and keeps the weights that do best there."""
         scores = self.learner.validate(state)
+        if not math.isfinite(scores.total):
+            raise RunError(
+                f"After step {state.step:,} the loss on held-out text became {scores.total}. The "
+                "last checkpoint is kept. Choose a lower learning rate, and begin again."
+            )
         self.write_line({"kind": "valid", "step": state.step} | scores_json(scores))
         self.look(state)
         if scores.total < self.best.total:
