@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from headstart.evaluation.intervals import share_interval
 from headstart.reports.numbers import show_bytes, show_count, show_duration, show_share
 from headstart.reports.table import Table
 
@@ -29,8 +30,10 @@ def score_rows(scores: Mapping[str, Any], perplexity: float) -> list[tuple[str, 
         ("pieces asked for", show_count(scores["num_pieces"])),
     ]
     if scores["next_accuracy"] is not None:
-        share = show_share(scores["next_accuracy"])
-        rows.append(("next sentence right", f"{share} of {scores['num_pairs']:,} pairs"))
+        share, num_pairs = scores["next_accuracy"], scores["num_pairs"]
+        low, high = map(show_share, share_interval(round(share * num_pairs), num_pairs))
+        sure = f"{low.removesuffix(' %')} to {high} with 95 % confidence"
+        rows.append(("next sentence right", f"{show_share(share)} of {num_pairs:,} pairs, {sure}"))
     return rows
 
 
