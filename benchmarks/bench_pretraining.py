@@ -16,11 +16,14 @@ from headstart import Budget, CorpusConfig, Place, Pretraining, find_recipe, pre
 from headstart.decoding.sampling import Sampling
 from headstart.pipeline.generate import generate
 from headstart.pipeline.run_files import read_results
+from headstart.pipeline.run_folder import Run
 from headstart.pipeline.this_machine import choose_device
 from headstart.pipeline.watch import StepProgress, Watch
 
-# A GPU is busy with this many; the rate that did best of three in 600 steps (docs/log.md).
-SEQUENCES, PEAK_RATE = 128, 4e-3
+# A GPU is busy with this many.
+SEQUENCES = 128
+# For `lab` the best of three in 600 steps (docs/log.md).
+PEAK_RATES = {"lab": 4e-3, "bert": 1e-3, "compact": 2e-3, "strong": 1.5e-3}
 PROMPTS = ("Bonjour les", "Ce livre est", "J'ai beaucoup", "")
 SECONDS_BETWEEN_LINES = 20.0
 
@@ -30,12 +33,12 @@ def main() -> None:
     if not given.corpus:
         print("Not asked: name a tokenizer's folder, minutes and text (see --help).")
         return
-    recipe = find_recipe("lab")
+    recipe = find_recipe(given.recipe)
     wanted = Pretraining(
         recipe=replace(
             recipe,
             sequences_per_step=SEQUENCES,
-            learning=replace(recipe.learning, peak_rate=PEAK_RATE),
+            learning=replace(recipe.learning, peak_rate=PEAK_RATES[given.recipe]),
         ),
         corpus=CorpusConfig(corpus=tuple(str(path.resolve()) for path in given.corpus)),
         budget=Budget(minutes=given.minutes),
@@ -45,20 +48,22 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
         run = pretrain(wanted, out, Watch(say=tell, show=Shown()))
-        texts = {
-            prompt: generate(run, prompt, Sampling(temperature=0.7, top_p=0.95), 40)[0].text
-            for prompt in PROMPTS
-        }
+        texts = written(run) if recipe.objective == "causal" else {}
         answer = {
-            "work": f"lab, causal, {given.minutes:g} minutes, {SEQUENCES} x {recipe.length} pieces",
+            "work": f"{given.recipe}, {recipe.objective}, {SEQUENCES} x {recipe.length} pieces",
             "texts_read": [path.name for path in given.corpus],
             "minutes": given.minutes,
-            "peak_rate": PEAK_RATE,
+            "peak_rate": PEAK_RATES[given.recipe],
             "plan": asdict(run.recipe.plan),
             "results": read_results(out),
             "written": texts,
         }
-    keep("pretraining", answer, wanted.place.device)
+    keep(f"pretraining-{given.recipe}", answer, wanted.place.device)
+
+
+def written(run: Run) -> dict[str, str]:
+    strategy = Sampling(temperature=0.7, top_p=0.95)
+    return {prompt: generate(run, prompt, strategy, 40)[0].text for prompt in PROMPTS}
 
 
 def arguments() -> argparse.Namespace:
@@ -66,6 +71,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("tokenizer", type=Path, nargs="?")
     parser.add_argument("minutes", type=float, nargs="?")
     parser.add_argument("corpus", type=Path, nargs="*")
+    parser.add_argument("--recipe", choices=list(PEAK_RATES), default="lab")
     return parser.parse_args()
 
 
