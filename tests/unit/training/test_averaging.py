@@ -33,9 +33,14 @@ def test_a_model_that_has_the_average_lent_gets_its_own_weights_back():
     average = AveragedWeights(model, decay=0.9)
     moved(model, 1)
     learned = model.weight.detach().clone()
-    with pytest.raises(RuntimeError, match="halfway"), average.in_place_of(model):
-        assert torch.equal(model.weight, average.tensors["weight"])
-        raise RuntimeError("halfway")
+
+    def interrupted() -> None:
+        with average.in_place_of(model):
+            assert torch.equal(model.weight, average.tensors["weight"])
+            raise RuntimeError("halfway")
+
+    with pytest.raises(RuntimeError, match="halfway"):
+        interrupted()
     assert torch.equal(model.weight, learned)
     assert not torch.equal(average.tensors["weight"], learned)
 

@@ -1,5 +1,6 @@
 """The learning rate against its closed forms."""
 
+import itertools
 import math
 
 import pytest
@@ -29,7 +30,7 @@ def test_the_rate_rises_in_a_straight_line_to_its_peak(schedule):
 def test_from_the_peak_on_the_rate_only_falls_and_is_never_zero(schedule):
     falling = rates(schedule)[NUM_WARM_UP - 1 :]
     assert falling[0] == pytest.approx(0.5)
-    assert all(later < earlier for earlier, later in zip(falling, falling[1:], strict=False))
+    assert all(later < earlier for earlier, later in itertools.pairwise(falling))
     assert falling[-1] > 0
 
 
@@ -42,7 +43,7 @@ def test_cosine_is_half_a_cosine_from_peak_to_floor():
 
 def test_linear_is_a_straight_line_from_peak_to_floor():
     falling = rates("linear")[NUM_WARM_UP - 1 :]
-    drops = [one - other for one, other in zip(falling, falling[1:], strict=False)]
+    drops = [one - other for one, other in itertools.pairwise(falling)]
     assert drops == pytest.approx([drops[0]] * len(drops))
     assert falling[-1] == pytest.approx(0.5 * FLOOR)
 
