@@ -4,12 +4,17 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-# Each public name and the module it comes from; imported when first used, since most need torch.
+# Each public name and the module it comes from, with its name there where that is another;
+# imported when first used, since most need torch.
 _SOURCES = {
+    "Budget": "headstart.pipeline.planning",
+    "CorpusConfig": "headstart.pipeline.corpus_stores",
     "HeadstartError": "headstart.errors",
     "LabelHead": "headstart.models.heads.label",
     "LanguageHead": "headstart.models.heads.language",
     "Model": "headstart.models.model",
+    "Place": "headstart.pipeline.planning",
+    "Pretraining": "headstart.pipeline.pretrain",
     "Question": "headstart.pipeline.question",
     "Recipe": "headstart.pipeline.recipe",
     "SourceAndTarget": "headstart.models.inputs",
@@ -18,8 +23,10 @@ _SOURCES = {
     "anatomy": "headstart.pipeline.anatomy",
     "find_recipe": "headstart.apps.recipes.finding",
     "initialise": "headstart.models.initialisation",
+    "load": "headstart.pipeline.run_folder:load_run",
     "new_head": "headstart.models.model",
     "new_model": "headstart.models.model",
+    "pretrain": "headstart.pipeline.pretrain",
     "this_machine": "headstart.pipeline.this_machine",
 }
 __all__ = ["__version__", *_SOURCES]
@@ -29,7 +36,8 @@ def __getattr__(name: str) -> object:
     """Imports a public name when it is first asked for."""
     if name not in _SOURCES:
         raise AttributeError(f"module 'headstart' has no attribute {name!r}")
-    return getattr(import_module(_SOURCES[name]), name)
+    module, _, inner_name = _SOURCES[name].partition(":")
+    return getattr(import_module(module), inner_name or name)
 
 
 def __dir__() -> list[str]:

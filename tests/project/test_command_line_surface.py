@@ -47,6 +47,7 @@ SURFACE = {
         "--minutes",
         "--tokens",
         "--steps",
+        "--tensorboard",
         "--out",
         "--length",
         "--sequences",

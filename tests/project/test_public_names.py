@@ -6,10 +6,14 @@ import sys
 import headstart
 
 PUBLIC_NAMES = [
+    "Budget",
+    "CorpusConfig",
     "HeadstartError",
     "LabelHead",
     "LanguageHead",
     "Model",
+    "Place",
+    "Pretraining",
     "Question",
     "Recipe",
     "SourceAndTarget",
@@ -19,8 +23,10 @@ PUBLIC_NAMES = [
     "anatomy",
     "find_recipe",
     "initialise",
+    "load",
     "new_head",
     "new_model",
+    "pretrain",
     "this_machine",
 ]
 

@@ -18,6 +18,7 @@ from headstart.files import check_sha256, durable_file
 
 # The names that the format has for the types that we keep.
 TYPE_NAMES: Mapping[torch.dtype, str] = {
+    torch.float64: "F64",
     torch.float32: "F32",
     torch.float16: "F16",
     torch.bfloat16: "BF16",

@@ -11,9 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headstart.models.heads.language import LanguageHead
-from headstart.models.heads.next_sentence import LanguageAndNextHead
-from headstart.models.model import Model
+from headstart.models.model import Model, language_head
 from headstart.objectives.answers import next_logits
 from headstart.objectives.batch import Batch
 from headstart.objectives.vocabulary_loss.chunked import position_losses
@@ -84,14 +82,6 @@ def answered_losses(model: Model[Any, Any], hidden_BTD: Tensor, batch: Batch) ->
     head = language_head(model)
     answered_MD = hidden_BTD.flatten(0, 1)[batch.answered_M]
     return position_losses(answered_MD, head.weight, head.bias, batch.target_M)
-
-
-def language_head(model: Model[Any, Any]) -> LanguageHead:
-    """Returns the part of a model's head that scores pieces."""
-    head = model.head
-    found = head.language if isinstance(head, LanguageAndNextHead) else head
-    assert isinstance(found, LanguageHead)
-    return found
 
 
 def score_language(

@@ -41,6 +41,14 @@ class Model(nn.Module, Generic[TrunkKind, HeadKind]):
         return answer
 
 
+def language_head(model: Model[AnyTrunk, Head]) -> LanguageHead:
+    """Returns the part of a model's head that scores pieces."""
+    head = model.head
+    found = head.language if isinstance(head, LanguageAndNextHead) else head
+    assert isinstance(found, LanguageHead)
+    return found
+
+
 def new_head(config: HeadConfig, trunk: AnyTrunk) -> Head:
     """Returns a head that fits the trunk, with first weights still to be set."""
     if isinstance(config, LabelHeadConfig):

@@ -10,8 +10,6 @@ import torch
 from torch import Tensor
 
 from headstart.errors import RunError
-from headstart.models.heads.language import LanguageHead
-from headstart.models.heads.next_sentence import LanguageAndNextHead
 from headstart.models.inputs import Text
 from headstart.pipeline.run_folder import Run
 from headstart.tokenizers.pieces import FIRST, PADDING_ID, SEPARATOR, START
@@ -72,15 +70,6 @@ def hidden_vectors(run: Run, text: Text) -> Tensor:
     return hidden_BTD
 
 
-def language_head(run: Run) -> LanguageHead:
-    """Returns the head that scores pieces."""
-    head = run.model.head
-    if isinstance(head, LanguageAndNextHead):
-        return head.language
-    assert isinstance(head, LanguageHead)
-    return head
-
-
 def device_of(run: Run) -> torch.device:
     """Returns where a run's weights are."""
     return next(run.model.parameters()).device
@@ -88,4 +77,6 @@ def device_of(run: Run) -> torch.device:
 
 def special_ids(tokenizer: Tokenizer) -> tuple[int, ...]:
     """Returns the ids of pieces that stand for no text."""
-    return tuple(sorted(tokenizer.id_of[piece] for piece in tokenizer.special_pieces))
+    # An imported model has some of its own that its dictionary left out.
+    known = tokenizer.special_pieces & tokenizer.id_of.keys()
+    return tuple(sorted(tokenizer.id_of[piece] for piece in known))

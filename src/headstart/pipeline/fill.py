@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from headstart.errors import RunError
+from headstart.models.model import language_head
 from headstart.pipeline.feeding import (
     as_text,
     hidden_vectors,
-    language_head,
     marks_of,
     special_ids,
 )
@@ -61,7 +61,7 @@ def probabilities(run: Run, row: list[int], places: list[int]) -> Tensor:
     What stands for no text is below zero, and so never offered; the others are as the model has it.
     """
     text = as_text(run, [row])
-    logits_BMV = language_head(run)(hidden_vectors(run, text)[:, places], text)
+    logits_BMV = language_head(run.model)(hidden_vectors(run, text)[:, places], text)
     probability_MV: Tensor = logits_BMV[0].float().softmax(dim=1)
     probability_MV[:, special_ids(run.tokenizer)] = -1.0
     return probability_MV

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from headstart.decoding.scoring import CachedScores, prefix_of
 from headstart.decoding.strategy import Hypothesis, Limits, Strategy
 from headstart.errors import RecipeError, RunError
+from headstart.models.model import language_head
 from headstart.pipeline.feeding import (
     device_of,
-    language_head,
     marks_of,
     special_ids,
 )
@@ -43,7 +43,7 @@ def generate(
         )
     unwanted = {*special_ids(run.tokenizer), UNKNOWN_ID} - {END_ID}
     limits = Limits(num_pieces=num_pieces, end_id=END_ID, forbidden_ids=tuple(sorted(unwanted)))
-    scores = CachedScores(run.model.trunk, language_head(run))
+    scores = CachedScores(run.model.trunk, language_head(run.model))
     found = strategy.decode(scores, prefix_of([row] * count, device_of(run)), limits)
     return [continuation(run, ids, hypotheses[0]) for hypotheses in found]
 

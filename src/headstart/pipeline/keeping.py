@@ -10,6 +10,8 @@ from headstart.training.loop import TrainingState
 LARGEST_SHARE = 0.02
 MOST_SECONDS_AT_RISK = 240.0
 FEWEST_SECONDS_BETWEEN = 10.0
+# What a slow disk writes, the hashing included.
+SLOW_BYTES_PER_SECOND = 200e6
 
 
 @dataclass
@@ -19,9 +21,9 @@ class Keeper:
     save: Callable[[TrainingState], None]
     steps_between: int | None = None
     """Saves every so many steps instead, whatever it costs."""
-    save_seconds: float = 0.0
 
     def __post_init__(self) -> None:
+        self.save_seconds = 0.0
         self.saved_at = time.monotonic()
         self.saved_step: int | None = None
 
@@ -29,6 +31,10 @@ class Keeper:
     def seconds_since(self) -> float:
         """How much work would be lost if the run were killed now."""
         return time.monotonic() - self.saved_at
+
+    def expect(self, num_bytes: int) -> None:
+        """Guesses what a save will cost, until one was seen."""
+        self.save_seconds = num_bytes / SLOW_BYTES_PER_SECOND
 
     def after_step(self, state: TrainingState) -> None:
         """Saves where it is time to."""

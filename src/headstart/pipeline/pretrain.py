@@ -25,6 +25,7 @@ from headstart.pipeline.run_folder import (
     write_corpus,
     write_start,
 )
+from headstart.pipeline.tensorboard import tensorboard_writer
 from headstart.pipeline.this_machine import choose_device
 from headstart.pipeline.tokenizer import sample_lines
 from headstart.pipeline.training_run import TrainingRun
@@ -48,6 +49,7 @@ class Pretraining:
     """A folder with a tokenizer; without one it is learned from the corpus."""
     start: Path | None = None
     """A run whose weights and tokenizer are gone on with."""
+    has_tensorboard: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +79,9 @@ def begin(wanted: Pretraining, folder: Path, watch: Watch) -> None:
             f"{folder} holds a run already. Go on with it by: headstart resume {folder} - or "
             "choose another folder."
         )
+    if wanted.has_tensorboard:
+        # The folder is the wish, found again by every resumption.
+        tensorboard_writer(folder, first_step=0)
     tokenizer = settled_tokenizer(wanted, folder, watch)
     recipe = with_vocabulary(wanted.recipe, tokenizer.size)
     num_threads = first_plan(wanted.budget, wanted.place, recipe).num_threads

@@ -5,7 +5,7 @@ A run that was just begun and one that was killed take the same way; only the st
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,10 @@ from headstart.pipeline.run_files import (
     RESULTS_FILE,
     WEIGHTS_FILE,
 )
+from headstart.pipeline.run_folder import Run
 from headstart.pipeline.run_log import RunLog, read_log
+from headstart.pipeline.samples import sample_of
+from headstart.pipeline.tensorboard import TENSORBOARD_FOLDER, tensorboard_writer
 from headstart.pipeline.watch import StepProgress, Watch
 from headstart.reports.figures import training_curves
 from headstart.reports.figures.style import FORMATS, render
@@ -69,6 +72,7 @@ class TrainingRun:
         self.log = RunLog(folder / LOG_FILE)
         self.keeper = Keeper(self.save, save_every)
         self.best = Best()
+        self.also_write: Callable[[Mapping[str, Any]], None] | None = None
         self.seconds_before = 0.0
         self.began_at = time.monotonic()
         self.began_step = 0
@@ -79,7 +83,10 @@ class TrainingRun:
         state = self.learner.new_state()
         self.take_up(state, newest_checkpoint(self.folder / CHECKPOINTS_FOLDER, self.watch.say))
         self.require_room(state)
+        self.keeper.expect(planned_bytes(state))
         self.began_at, self.began_step = time.monotonic(), state.step
+        if (self.folder / TENSORBOARD_FOLDER).is_dir():
+            self.also_write = tensorboard_writer(self.folder, state.step)
         try:
             self.learner.trainer(self.after_step).run(state)
         except DivergedError:
@@ -123,7 +130,7 @@ class TrainingRun:
         plan = self.learner.plan
         is_last = state.step == plan.num_steps
         if state.step % plan.steps_between_logs == 0 or is_last:
-            self.log.write(step_row(report) | self.clock(state, report))
+            self.write_line(step_row(report) | self.clock(state, report))
         if state.step % plan.steps_between_validations == 0 or is_last:
             self.validate(state)
         self.keeper.after_step(state)
@@ -133,9 +140,25 @@ class TrainingRun:
     def validate(self, state: TrainingState) -> None:
         """Looks at held-out text, and keeps the weights that do best there."""
         scores = self.learner.validate(state)
-        self.log.write({"kind": "valid", "step": state.step} | scores_json(scores))
+        self.write_line({"kind": "valid", "step": state.step} | scores_json(scores))
+        self.look(state)
         if scores.total < self.best.total:
             self.best = Best(state.step, scores.total, best_weights(state))
+
+    def look(self, state: TrainingState) -> None:
+        """Logs and says a little of what the model would write or fill in now."""
+        learner, was_training = self.learner, state.model.training
+        run = Run(self.folder, learner.recipe, learner.tokenizer, state.model.eval())
+        text = sample_of(run, learner.stores.held_out, learner.plan.seed)
+        state.model.train(was_training)
+        self.write_line({"kind": "sample", "step": state.step, "text": text})
+        self.watch.say(f"Step {state.step:,}: {text}")
+
+    def write_line(self, row: dict[str, object]) -> None:
+        """Appends a line to the log, and to whatever else follows it."""
+        self.log.write(row)
+        if self.also_write is not None:
+            self.also_write(row)
 
     def save(self, state: TrainingState) -> None:
         """Keeps a checkpoint of the state."""

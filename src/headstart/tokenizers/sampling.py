@@ -1,8 +1,8 @@
 """A fair part of any amount of text, small enough to learn a vocabulary from in memory."""
 
-import random
 from array import array
 from collections.abc import Iterable
+from hashlib import blake2b
 
 import numpy as np
 
@@ -23,16 +23,23 @@ def sample(
 ) -> list[str]:
     """Returns the lines that are not blank, or so many and so large a part of any number of them.
 
-    Each line draws a key, and those with the least keys stay, in their order: every line has an
-    equal chance, wherever it stands, and what is held never grows with what is read.
+    Each line has a key, and those with the least keys stay, in their order: every line has an
+    equal chance, wherever it stands, and what is held never grows with what is read. Copies of a
+    line have its key and count once: SentencePiece takes hours over text that repeats itself.
     """
     kept = Sample(most, most_bytes)
-    generator = random.Random(derive_seed(seed, "tokenizer sample"))
+    secret = derive_seed(seed, "tokenizer sample").to_bytes(8, "big")
     for line in lines:
-        if line.strip() and (key := generator.random()) < kept.limit:
+        if line.strip() and (key := key_of(line, secret)) < kept.limit:
             kept.add(line, key)
     kept.shrink()
     return kept.lines
+
+
+def key_of(line: str, secret: bytes) -> float:
+    """Returns a number from 0 to 1 that is as good as drawn, but always the same for a line."""
+    data = line.encode(errors="surrogatepass")
+    return int.from_bytes(blake2b(data, digest_size=8, key=secret).digest(), "big") / 2**64
 
 
 class Sample:
@@ -44,11 +51,15 @@ class Sample:
         self.limit = 1.0
         """The least key of those that were let go: no line of a greater one can stay."""
         self._keys = array("d")
+        self._known: set[float] = set()
         self._sizes = array("l")
         self._num_bytes = 0
 
     def add(self, line: str, key: float) -> None:
         """Takes in a line, and now and then lets go of what there is no room for."""
+        if key in self._known:
+            return
+        self._known.add(key)
         self.lines.append(line)
         self._keys.append(key)
         self._sizes.append(len(line.encode(errors="surrogatepass")))
@@ -71,4 +82,5 @@ class Sample:
         self.limit = float(keys[order[num_kept]]) if num_kept < len(order) else self.limit
         self.lines = [self.lines[place] for place in stays]
         self._keys, self._sizes = array("d", keys[stays]), array("l", sizes[stays])
+        self._known = set(self._keys)
         self._num_bytes = int(sizes[stays].sum())

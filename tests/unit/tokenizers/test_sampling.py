@@ -73,3 +73,14 @@ def test_a_sample_passes_over_blank_lines():
 def test_seeds_draw_differently():
     lines = [str(number) for number in range(1_000)]
     assert sample(lines, 1, 50) == sample(lines, 1, 50) != sample(lines, 2, 50)
+
+
+def test_copies_of_a_line_count_once_wherever_they_stand():
+    lines = [f"line {number}" for number in range(50)]
+    assert sample([*lines, *lines, "line 7"], seed=3) == lines
+
+
+def test_a_line_is_chosen_or_not_whatever_stands_around_it():
+    lines = [f"line {number}" for number in range(1_000)]
+    chosen = set(sample(lines, seed=1, most=100))
+    assert set(sample(list(reversed(lines)), seed=1, most=100)) == chosen

@@ -47,6 +47,7 @@ class Wanted:
     minutes: float | None
     num_tokens: int | None
     num_steps: int | None
+    tensorboard: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +101,7 @@ wanted_options = packed(
     click.option("--minutes", type=POSITIVE_TYPE, help="Budget in minutes.  [default: 10]"),
     click.option("--tokens", "num_tokens", type=COUNT_TYPE, help="Budget in tokens."),
     click.option("--steps", "num_steps", type=COUNT_TYPE, help="Budget in steps."),
+    click.option("--tensorboard", is_flag=True, help="Write TensorBoard files too."),
 )
 settings_options = packed(
     "settings",
@@ -216,6 +218,7 @@ def to_pretraining(
         ),
         tokenizer=wanted.tokenizer,
         start=wanted.start,
+        has_tensorboard=wanted.tensorboard,
     )
 
 

@@ -1,0 +1,38 @@
+"""A look at what a run has learned so far: a text it writes, or a blank it fills."""
+
+import torch
+
+from headstart.batches.store import TokenStore
+from headstart.decoding.sampling import Sampling
+from headstart.pipeline.fill import fill
+from headstart.pipeline.generate import generate
+from headstart.pipeline.run_folder import Run
+from headstart.randomness import derive_seed
+from headstart.tokenizers.pieces import END_ID, MASK
+
+NUM_PIECES = 32
+# As for `headstart generate`: likely pieces, but not always the likeliest.
+TEMPERATURE, TOP_P = 0.8, 0.95
+
+
+def sample_of(run: Run, store: TokenStore, seed: int) -> str:
+    """Returns a short text by the run, the same for the same weights and seed."""
+    # Short texts of any length are not worth compiling for.
+    with torch.compiler.set_stance("force_eager"):
+        if run.recipe.objective == "causal":
+            strategy = Sampling(
+                temperature=TEMPERATURE, top_p=TOP_P, seed=derive_seed(seed, "sample")
+            )
+            return generate(run, "", strategy, NUM_PIECES)[0].text
+        return filled_blank(run, store)
+
+
+def filled_blank(run: Run, store: TokenStore) -> str:
+    """Returns the beginning of the held-out text with a word hidden and found again."""
+    ids = store.tokens(0, min(NUM_PIECES, store.num_tokens))
+    words = run.tokenizer.decode(ids[ids != END_ID]).split()
+    place = len(words) // 2
+    hidden = words[place]
+    words[place] = MASK
+    best = fill(run, " ".join(words), 1).blanks[0][0]
+    return f"{' '.join(words)} ({hidden}? {best.text.strip()}, {best.probability:.0%})"
