@@ -91,6 +91,12 @@ def sentence(draw: random.Random) -> str:
 
 
 @pytest.fixture(scope="session")
+def toy_documents():
+    """Draws documents of the toy language, for those who need no more of it."""
+    return Toy.documents
+
+
+@pytest.fixture(scope="session")
 def toy_tokenizer():
     from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer
     from headstart.tokenizers.pieces import SPECIAL_PIECES

@@ -130,9 +130,7 @@ def test_an_interrupted_encoding_is_gone_on_with_from_another_path(toy, corpus, 
     moved = tmp_path / "other.txt"
     shutil.copyfile(corpus, moved)
     stores = stores_of(toy, moved)
-    num_documents = sum(
-        len(store.document_starts) - 1 for store in (stores.train, stores.held_out)
-    )
+    num_documents = sum(len(store.document_starts) - 1 for store in (stores.train, stores.held_out))
     assert num_documents == 300
 
 

@@ -60,7 +60,7 @@ class Clock:
 
 
 class FakeLearner:
-    """Takes so many seconds for a step, for the first ones more, and for a look at held-out text."""
+    """Takes so many seconds for a step, for the first one more, and for a look."""
 
     def __init__(self, clock, step_seconds, first_seconds=0.0, validation_seconds=0.0) -> None:
         self.clock, self.validation_seconds = clock, validation_seconds
