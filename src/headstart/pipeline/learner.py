@@ -17,9 +17,13 @@ from headstart.models.model import Model, new_model
 from headstart.objectives.batch import Batch, to_batch
 from headstart.objectives.objective import Objective, StepRows, Stream
 from headstart.objectives.table import OBJECTIVES
-from headstart.objectives.vocabulary_loss.chunked import summed_loss
 from headstart.pipeline.corpus_stores import CorpusStores
 from headstart.pipeline.recipe import Recipe
+from headstart.pipeline.vocabulary_head import (
+    begin_with_frequencies,
+    new_head_loss,
+    use_rows,
+)
 from headstart.randomness import derive_seed
 from headstart.tokenizers.tokenizer import Tokenizer
 from headstart.training.allocator import keep_freed_memory
@@ -50,16 +54,18 @@ class Learner:
         """Returns a model with its first weights, before any step."""
         model = new_model(self.recipe.model)
         initialise(model, self.plan.seed)
+        begin_with_frequencies(model, self.stores.train)
         if self.start is not None:
             load(model, self.start)
         model.to(self.plan.device)
         if self.plan.is_compiled:
             # In place: the names of the weights stay what they are.
             model.trunk.compile()
+        rowwise = use_rows(model, self.recipe, self.plan.device)
         decay = self.recipe.learning.average_decay
         return TrainingState(
             model=model,
-            optimiser=Optimiser(model, set(), self.recipe.learning),
+            optimiser=Optimiser(model, rowwise, self.recipe.learning),
             average=AveragedWeights(model, decay) if decay else None,
         )
 
@@ -75,6 +81,7 @@ class Learner:
 
     def validate(self, state: TrainingState) -> LanguageScores:
         """Returns the scores on held-out text, of the averaged weights where there are any."""
+        state.optimiser.settle()
         if state.average is None:
             return self.score(state.model)
         with state.average.in_place_of(state.model):
@@ -92,7 +99,7 @@ class Learner:
         """Yields the first part of the held-out text, always the same."""
         step = step_rows(self.recipe, self.plan.seed)
         rows = self.objective.held_out_rows(self.stores.held_out, step)
-        num_tokens = NUM_VALIDATION_TOKENS[self.plan.device.partition(":")[0]]
+        num_tokens = num_validation_tokens(self.plan.device)
         num_batches = max(1, num_tokens // self.recipe.tokens_per_step)
         for row in islice(rows, num_batches):
             yield to_batch(row, self.plan.device)
@@ -105,6 +112,11 @@ class Learner:
             raise DataError(f"In the held-out text: {error} --valid names other text.") from error
 
 
+def num_validation_tokens(device: str) -> int:
+    """Returns how much held-out text a run looks at."""
+    return NUM_VALIDATION_TOKENS[device.partition(":")[0]]
+
+
 def new_learner(
     recipe: Recipe,
     plan: PlanConfig,
@@ -114,7 +126,8 @@ def new_learner(
 ) -> Learner:
     """Returns what a run needs, on the device and with the threads of its plan."""
     settle(plan)
-    objective = OBJECTIVES[recipe.objective](tokenizer, summed_loss, recipe.hiding)
+    head_loss = new_head_loss(recipe, stores.train, plan.device)
+    objective = OBJECTIVES[recipe.objective](tokenizer, head_loss, recipe.hiding)
     stream = objective.training_rows(stores.train, step_rows(recipe, plan.seed))
     return Learner(recipe, plan, tokenizer, objective, stores, stream, start)
 

@@ -1,5 +1,6 @@
 """A budget to a plan: how many steps, how, and how often one looks; settled before step 1."""
 
+import math
 import shutil
 import statistics
 import time
@@ -9,7 +10,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from headstart.errors import RecipeError
-from headstart.pipeline.learner import Learner
+from headstart.pipeline.learner import Learner, num_validation_tokens
 from headstart.pipeline.recipe import Recipe
 from headstart.training.config import PlanConfig, Precision
 
@@ -17,6 +18,8 @@ DEFAULT_MINUTES = 10.0
 NUM_WARM_STEPS, NUM_TIMED_STEPS = 2, 5
 # How often a run looks at held-out text, and how many lines its log has about.
 NUM_VALIDATIONS, NUM_LOG_LINES = 10, 1_000
+# Looking is cheaper than learning; still, for each token looked at so many are learned from.
+TOKENS_LEARNED_PER_LOOKED = 4
 # Compiling takes most of a minute; a shorter budget has no use for it.
 FEWEST_MINUTES_COMPILED = {"cpu": 10.0, "cuda": 2.0}
 
@@ -72,15 +75,19 @@ def first_plan(budget: Budget, place: Place, recipe: Recipe) -> PlanConfig:
             steps_between_logs=1,
         ),
         num_steps,
+        recipe.tokens_per_step,
     )
 
 
-def with_steps(plan: PlanConfig, num_steps: int) -> PlanConfig:
+def with_steps(plan: PlanConfig, num_steps: int, tokens_per_step: int) -> PlanConfig:
     """Returns the plan for so many steps, with what follows from them."""
+    # A short run that looked at held-out text ten times would do little else.
+    num_looked = num_validation_tokens(plan.device)
+    fewest = math.ceil(TOKENS_LEARNED_PER_LOOKED * num_looked / tokens_per_step)
     return replace(
         plan,
         num_steps=num_steps,
-        steps_between_validations=max(1, num_steps // NUM_VALIDATIONS),
+        steps_between_validations=min(num_steps, max(fewest, num_steps // NUM_VALIDATIONS)),
         steps_between_logs=max(1, num_steps // NUM_LOG_LINES),
     )
 
@@ -92,7 +99,10 @@ def best_precision(device: str) -> Precision:
 
 
 def measured_plan(
-    plan: PlanConfig, minutes: float, learner_for: Callable[[PlanConfig], Learner]
+    plan: PlanConfig,
+    minutes: float,
+    tokens_per_step: int,
+    learner_for: Callable[[PlanConfig], Learner],
 ) -> PlanConfig:
     """Returns the plan that does the most steps in so many minutes, by trying a few."""
     plans = [plan]
@@ -101,7 +111,7 @@ def measured_plan(
         plans.append(replace(plan, is_compiled=True))
     tried = {candidate: num_steps_in(minutes * 60, learner_for(candidate)) for candidate in plans}
     best = max(tried, key=lambda candidate: tried[candidate])
-    return with_steps(best, max(1, tried[best]))
+    return with_steps(best, max(1, tried[best]), tokens_per_step)
 
 
 def can_compile() -> bool:

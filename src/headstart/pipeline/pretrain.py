@@ -38,6 +38,9 @@ from headstart.tokenizers.pieces import OBJECTIVE_PIECES
 from headstart.tokenizers.tokenizer import Tokenizer
 from headstart.training.config import PlanConfig
 
+# From this size of a vocabulary on, a processor spends most of a causal step on its head.
+NUM_SAMPLED_PIECES = 20_000
+
 
 @dataclass(frozen=True, kw_only=True)
 class Pretraining:
@@ -90,7 +93,7 @@ def begin(wanted: Pretraining, folder: Path, watch: Watch) -> None:
         # The folder is the wish, found again by every resumption.
         tensorboard_writer(folder, first_step=0)
     tokenizer = settled_tokenizer(wanted, folder, watch)
-    recipe = with_vocabulary(wanted.recipe, tokenizer.size)
+    recipe = settled_head(with_vocabulary(wanted.recipe, tokenizer.size), wanted.place.device)
     num_threads = first_plan(wanted.budget, wanted.place, recipe).num_threads
     stores = corpus_stores(wanted.corpus, tokenizer, num_threads, watch)
     recipe = replace(recipe, plan=settled_plan(recipe, wanted, tokenizer, stores))
@@ -124,6 +127,17 @@ def settled_tokenizer(wanted: Pretraining, folder: Path, watch: Watch) -> Tokeni
     return tokenizer
 
 
+def settled_head(recipe: Recipe, device: str) -> Recipe:
+    """Returns the recipe with its head's loss chosen: sampled where scoring all would dominate."""
+    if recipe.learning.head != "auto":
+        return recipe
+    # Masked text is asked for few pieces, and a GPU has the products to spare.
+    is_costly = recipe.model.trunk.vocabulary_size >= NUM_SAMPLED_PIECES
+    is_sampled = device == "cpu" and recipe.objective == "causal" and is_costly
+    learning = replace(recipe.learning, head="sampled" if is_sampled else "exact")
+    return replace(recipe, learning=learning)
+
+
 def settled_plan(
     recipe: Recipe, wanted: Pretraining, tokenizer: Tokenizer, stores: CorpusStores
 ) -> PlanConfig:
@@ -136,7 +150,9 @@ def settled_plan(
     # Before the folder is a run: text that is too little would end it at its first look.
     learner_for(plan).check_held_out()
     minutes = wanted.budget.minutes_or_default
-    return plan if minutes is None else measured_plan(plan, minutes, learner_for)
+    if minutes is None:
+        return plan
+    return measured_plan(plan, minutes, recipe.tokens_per_step, learner_for)
 
 
 def resume_run(folder: Path, wanted: Resumption, watch: Watch) -> bool:

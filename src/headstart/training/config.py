@@ -7,7 +7,7 @@ from headstart.errors import RecipeError
 from headstart.models.config import require_choice, require_whole
 
 ScheduleKind = Literal["cosine", "linear", "inverse-sqrt"]
-HeadKind = Literal["exact", "sampled"]
+HeadKind = Literal["auto", "exact", "sampled"]
 Precision = Literal["fp32", "bf16"]
 
 
@@ -28,7 +28,8 @@ class LearningConfig:
     """The parts into which a step is cut, to need less memory at once."""
     average_decay: float = 0.0
     """How slowly the averaged weights follow the learned ones; 0 keeps no average."""
-    head: HeadKind = "exact"
+    head: HeadKind = "auto"
+    """Whether the loss is over all pieces or a sample of them; auto is settled before step 1."""
 
     def __post_init__(self) -> None:
         require_choice("schedule", self.schedule, get_args(ScheduleKind))

@@ -1,11 +1,13 @@
 """AdamW over a model's parameters: matrices decay, norms and biases do not."""
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from headstart.training.config import LearningConfig
+from headstart.training.rowwise import RowwiseAdamW
 
 Named = Iterable[tuple[str, nn.Parameter]]
 # Between the name of a parameter and what is remembered of it.
@@ -20,12 +22,19 @@ class Optimiser:
         self.parameters = {
             name: weights for name, weights in model.named_parameters() if weights.requires_grad
         }
-        dense = [(name, row) for name, row in self.parameters.items() if name not in rowwise]
+        dense, sparse = (
+            decay_groups(
+                [row for row in self.parameters.items() if (row[0] in rowwise) == is_sparse],
+                config.weight_decay,
+            )
+            for is_sparse in (False, True)
+        )
         betas = (config.beta1, config.beta2)
         self._parts: list[torch.optim.Optimizer] = []
         if dense:
-            groups = decay_groups(dense, config.weight_decay)
-            self._parts.append(torch.optim.AdamW(groups, lr=0.0, betas=betas, fused=True))
+            self._parts.append(torch.optim.AdamW(dense, lr=0.0, betas=betas, fused=True))
+        if sparse:
+            self._parts.append(RowwiseAdamW(sparse, lr=0.0, betas=betas))
 
     def step(self, rate: float) -> None:
         """Moves the weights along their gradients, which are then forgotten."""
@@ -34,6 +43,12 @@ class Optimiser:
                 group["lr"] = rate
             part.step()
         self.forget_gradients()
+
+    def settle(self) -> None:
+        """Has rows that steps did not name catch up, before a model is judged or given away."""
+        for part in self._parts:
+            if isinstance(part, RowwiseAdamW):
+                part.settle()
 
     def forget_gradients(self) -> None:
         """Drops the gradients of all parameters."""
@@ -68,13 +83,14 @@ class Optimiser:
             owners[weights].state[weights][what] = value.to(device)
 
 
-def decay_groups(named: Named, weight_decay: float) -> list[dict[str, object]]:
-    """Returns the matrices, which decay, and the vectors, which do not."""
+def decay_groups(named: Named, weight_decay: float) -> list[dict[str, Any]]:
+    """Returns the matrices, which decay, and the vectors, which do not; no group is empty."""
     rows = list(named)
-    return [
+    groups = [
         {
             "params": [weights for _, weights in rows if (weights.ndim > 1) == decays],
             "weight_decay": weight_decay if decays else 0.0,
         }
         for decays in (True, False)
     ]
+    return [group for group in groups if group["params"]]

@@ -6,7 +6,15 @@ import pytest
 
 from headstart.errors import RecipeError
 from headstart.pipeline import planning
-from headstart.pipeline.planning import Budget, Place, first_plan, measured_plan, num_steps_in
+from headstart.pipeline.learner import num_validation_tokens
+from headstart.pipeline.planning import (
+    TOKENS_LEARNED_PER_LOOKED,
+    Budget,
+    Place,
+    first_plan,
+    measured_plan,
+    num_steps_in,
+)
 
 PLACE = Place(device="cpu", num_threads=1, seed=5)
 
@@ -40,13 +48,22 @@ def test_tokens_are_as_many_whole_steps_as_they_fill_but_at_least_one(toy, num_t
 
 
 def test_steps_are_taken_as_given_with_ten_looks_and_a_thousand_lines(toy):
-    plan = first_plan(Budget(num_steps=5_000), PLACE, toy.recipe("causal"))
-    assert plan.num_steps == 5_000
-    assert plan.steps_between_validations == 500
-    assert plan.steps_between_logs == 5
-    short = first_plan(Budget(num_steps=3), PLACE, toy.recipe("causal"))
-    assert (short.steps_between_validations, short.steps_between_logs) == (1, 1)
+    plan = first_plan(Budget(num_steps=50_000), PLACE, toy.recipe("causal"))
+    assert plan.num_steps == 50_000
+    assert plan.steps_between_validations == 5_000
+    assert plan.steps_between_logs == 50
     assert (plan.seed, plan.device, plan.num_threads, plan.precision) == (5, "cpu", 1, "fp32")
+
+
+@pytest.mark.parametrize("num_steps", [1, 3, 900, 5_000])
+def test_a_short_run_looks_seldom_but_at_its_end_at_least(toy, num_steps):
+    recipe = toy.recipe("causal")
+    plan = first_plan(Budget(num_steps=num_steps), PLACE, recipe)
+    assert 1 <= plan.steps_between_validations <= num_steps
+    num_looked = num_validation_tokens("cpu") * (num_steps // plan.steps_between_validations)
+    num_learned = num_steps * recipe.tokens_per_step
+    is_at_its_end_only = plan.steps_between_validations == num_steps
+    assert is_at_its_end_only or num_learned >= TOKENS_LEARNED_PER_LOOKED * num_looked
 
 
 class Clock:
@@ -132,16 +149,16 @@ def test_the_plan_with_the_most_steps_is_chosen(clock, toy, monkeypatch):
         first = 60.0 if candidate.is_compiled else 0.0
         return FakeLearner(clock, step_seconds=seconds, first_seconds=first)
 
-    long = measured_plan(plan, 30, learner_for)
+    long = measured_plan(plan, 30, 4_096, learner_for)
     assert long.is_compiled
     assert long.num_steps == (1_800 - 60) / 0.25
     assert long.steps_between_validations == long.num_steps // 10
-    short = measured_plan(plan, 1, learner_for)
+    short = measured_plan(plan, 1, 4_096, learner_for)
     assert not short.is_compiled
     assert short.num_steps == 120
 
 
 def test_a_budget_too_small_for_a_step_is_one_step(clock, toy, monkeypatch):
     plan = first_plan(Budget(minutes=0.001), PLACE, toy.recipe("causal"))
-    made = measured_plan(plan, 0.001, lambda _plan: FakeLearner(clock, step_seconds=90.0))
+    made = measured_plan(plan, 0.001, 4_096, lambda _plan: FakeLearner(clock, step_seconds=90.0))
     assert made.num_steps == 1

@@ -1,0 +1,168 @@
+"""AdamW for tables of which a step touches few rows: a row that no gradient names costs nothing.
+
+Dense AdamW moves every row in every step: without a gradient its moments fade, it glides on along
+its momentum, and it decays. Here a row catches up with all of that at once when it is next named,
+in closed form; `settle` has all rows catch up, before a model is judged or given away.
+
+Legend: V rows of the table, R rows that a step touches; both with whatever a row consists of.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from headstart.errors import RecipeError
+
+
+class RowwiseAdamW(torch.optim.Optimizer):
+    """Does to the rows that sparse gradients name what AdamW would do to all."""
+
+    def __init__(
+        self,
+        params: Iterable[nn.Parameter] | Iterable[dict[str, Any]],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.01,
+    ) -> None:
+        beta1, beta2 = betas
+        if not 0 <= beta1**2 < beta2 < 1:
+            raise RecipeError(
+                f"The betas are {beta1} and {beta2}; the first one's square must be below the "
+                "second, or a row without gradients would glide ever faster."
+            )
+        defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
+        super().__init__(params, defaults)
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]  # PyTorch's has overloads
+        """Moves the rows that gradients name."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for table in group["params"]:
+                if table.grad is not None:
+                    rows_R, gradient_R = named_rows(table.grad)
+                    _Rows(table, rows_R, self._state_of(table), group).step(gradient_R)
+        return loss
+
+    @torch.no_grad()
+    def settle(self) -> None:
+        """Has every row catch up with the steps that did not name it."""
+        for group in self.param_groups:
+            for table in group["params"]:
+                if table in self.state:
+                    rows_V = torch.arange(len(table), device=table.device)
+                    _Rows(table, rows_V, self.state[table], group).settle()
+
+    def _state_of(self, table: nn.Parameter) -> dict[str, Tensor]:
+        """Returns what is remembered of a table: tensors only, and one number for each row."""
+        state: dict[str, Tensor] = self.state[table]
+        if not state:
+            state["step"] = torch.zeros((), dtype=torch.float64)
+            # The sum of all rates so far, from which missed decay follows under any schedule.
+            state["rate_sum"] = torch.zeros((), dtype=torch.float64)
+            state["exp_avg"] = torch.zeros_like(table)
+            state["exp_avg_sq"] = torch.zeros_like(table)
+            state["last_step"] = torch.zeros(len(table), dtype=torch.int32, device=table.device)
+            state["last_rate"] = torch.zeros_like(state["last_step"], dtype=torch.float64)
+            state["last_rate_sum"] = torch.zeros_like(state["last_rate"])
+        return state
+
+
+class _Rows:
+    """Some rows of a table with all that is remembered of them, taken out to be moved."""
+
+    def __init__(
+        self, table: Tensor, rows_R: Tensor, state: dict[str, Tensor], group: dict[str, Any]
+    ) -> None:
+        self.table, self.rows_R, self.state, self.group = table, rows_R, state, group
+        self.weights_R, self.mean_R, self.square_R = (
+            tensor.index_select(0, rows_R)
+            for tensor in (table, state["exp_avg"], state["exp_avg_sq"])
+        )
+
+    def step(self, gradient_R: Tensor) -> None:
+        """Catches up with the steps before this one, and does it."""
+        self._catch_up()
+        group, (beta1, beta2) = self.group, self.group["betas"]
+        self.state["step"] += 1
+        self.state["rate_sum"] += group["lr"]
+        correction1, correction2 = bias_corrections(float(self.state["step"]), group["betas"])
+        self.weights_R.mul_(1 - group["lr"] * group["weight_decay"])
+        self.mean_R.lerp_(gradient_R, 1 - beta1)
+        self.square_R.mul_(beta2).addcmul_(gradient_R, gradient_R, value=1 - beta2)
+        size_R = self.square_R.sqrt().div_(math.sqrt(correction2)).add_(group["eps"])
+        self.weights_R.addcdiv_(self.mean_R, size_R, value=-group["lr"] / correction1)
+        self._put_back()
+
+    def settle(self) -> None:
+        """Catches up with all steps so far."""
+        self._catch_up()
+        self._put_back()
+
+    def _catch_up(self) -> None:
+        """Does what steps without a gradient would have done since each row was last named."""
+        (beta1, beta2), state = self.group["betas"], self.state
+        missed_R = float(state["step"]) - self._recall("last_step").double()
+        rate_sum_R = float(state["rate_sum"]) - self._recall("last_rate_sum")
+        self._glide(missed_R, rate_sum_R)
+        if self.group["weight_decay"]:
+            self.weights_R.mul_(self._across(torch.exp(-self.group["weight_decay"] * rate_sum_R)))
+        self.mean_R.mul_(self._across(beta1**missed_R))
+        self.square_R.mul_(self._across(beta2**missed_R))
+
+    def _glide(self, missed_R: Tensor, rate_sum_R: Tensor) -> None:
+        """Moves rows along their fading momentum."""
+        beta1, beta2 = self.group["betas"]
+        # After j steps the first moment is beta1^j of what it was, and the root of the second
+        # beta2^(j/2): the moves are a geometric series.
+        fading = beta1 / math.sqrt(beta2)
+        sum_R = fading * (1 - fading**missed_R) / (1 - fading)
+        # Rate and corrections change slowly; those of the middle of the moves stand for all.
+        half_R = (missed_R + 1) / 2
+        middle_R = half_R.clamp(max=1 / (1 - fading))
+        mean_rate_R = rate_sum_R / missed_R.clamp(min=1)
+        rate_R = torch.lerp(self._recall("last_rate"), mean_rate_R, middle_R / half_R)
+        correction1_R, correction2_R = bias_corrections(
+            self._recall("last_step") + middle_R, self.group["betas"]
+        )
+        size_R = self.square_R.sqrt().mul_(self._across(correction2_R.rsqrt()))
+        move_R = self.mean_R / size_R.add_(self.group["eps"])
+        self.weights_R.sub_(move_R.mul_(self._across(rate_R * sum_R / correction1_R)))
+
+    def _recall(self, name: str) -> Tensor:
+        """Returns a number that is remembered of each row."""
+        return self.state[name].index_select(0, self.rows_R)
+
+    def _across(self, number_R: Tensor) -> Tensor:
+        """Shapes a number for each row so that it applies to the whole row."""
+        return number_R.to(self.weights_R.dtype).view(-1, *[1] * (self.weights_R.ndim - 1))
+
+    def _put_back(self) -> None:
+        """Writes the rows and what is remembered of them where they were taken from."""
+        state = self.state
+        self.table.index_copy_(0, self.rows_R, self.weights_R)
+        state["exp_avg"].index_copy_(0, self.rows_R, self.mean_R)
+        state["exp_avg_sq"].index_copy_(0, self.rows_R, self.square_R)
+        state["last_step"].index_fill_(0, self.rows_R, int(state["step"]))
+        state["last_rate"].index_fill_(0, self.rows_R, self.group["lr"])
+        state["last_rate_sum"].index_fill_(0, self.rows_R, float(state["rate_sum"]))
+
+
+def bias_corrections(step: Any, betas: tuple[float, float]) -> tuple[Any, Any]:
+    """Returns the sums of the weights that both moments have given to gradients by a step."""
+    return 1 - betas[0] ** step, 1 - betas[1] ** step
+
+
+def named_rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns the rows that a gradient names, each once, with their gradients; dense names all."""
+    if not gradient.is_sparse:
+        return torch.arange(len(gradient), device=gradient.device), gradient
+    gradient = gradient.coalesce()
+    return gradient._indices()[0], gradient._values()
