@@ -3,6 +3,7 @@
 Legend: B batch, T positions, D width, V pieces.
 """
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -16,6 +17,10 @@ from headstart.models.initialisation import initialise
 from headstart.models.inputs import Text
 from headstart.models.model import Model, new_model
 from headstart.models.trunks import Trunk
+from headstart.objectives.batch import NOTHING, Rows, to_batch
+from headstart.objectives.hiding import HidingConfig
+from headstart.objectives.masked_and_next import MaskedAndNext
+from headstart.objectives.vocabulary_loss.chunked import summed_loss
 from headstart.pipeline.recipe import Recipe, with_vocabulary
 
 transformers = pytest.importorskip("transformers")
@@ -256,3 +261,49 @@ def test_causal_compact_writes_what_llama_writes():
     for (best,), their_row in zip(ours, theirs[:, 7:].tolist(), strict=True):
         length = their_row.index(end_id) if end_id in their_row else num_pieces
         assert list(best.ids) == their_row[:length]
+
+
+def their_next_sentence(model: Model) -> nn.Module:
+    """Their BERT with a next-sentence head, which has the weights of ours."""
+    theirs = their_bert(model.trunk)
+    judge = model.head.next_sentence
+    weights = {f"bert.{name}": tensor for name, tensor in theirs.state_dict().items()}
+    weights |= named("bert.pooler.", {"dense": judge.inner})
+    weights |= named("cls.", {"seq_relationship": judge.judge.output})
+    return load(transformers.BertForNextSentencePrediction(theirs.config), weights)
+
+
+@torch.no_grad()
+def test_both_losses_of_masked_and_next_are_those_of_their_bert():
+    model = small_model(bert())
+    # Padding behind, as their rows have it, and other pieces asked for in every row.
+    is_token = IS_TOKEN_BT.numpy()[[0, 1]]
+    tokens = draw_tokens()[:2].numpy()
+    targets = np.where(is_token & (draw_tokens(1)[:2].numpy() % 4 == 0), tokens, NOTHING)
+    segments = np.broadcast_to(np.arange(12) > 4, tokens.shape).astype(np.int64)
+    follows = np.full(tokens.shape, NOTHING)
+    follows[:, 0] = [0, 1]
+    rows = Rows(
+        tokens=tokens,
+        documents=np.zeros_like(tokens),
+        targets=targets,
+        names=("one", "other"),
+        is_token=is_token,
+        segments=segments,
+        follows=follows,
+    )
+    batch = to_batch(rows, "cpu")
+    ours = MaskedAndNext(None, summed_loss, HidingConfig()).loss(model, batch)
+    theirs = their_next_sentence(model)
+    inputs = {
+        "input_ids": torch.from_numpy(tokens),
+        "attention_mask": torch.from_numpy(is_token).long(),
+        "token_type_ids": torch.from_numpy(segments),
+    }
+    judged = theirs(**inputs, labels=torch.from_numpy(follows[:, 0]), output_hidden_states=True)
+    assert_equal(ours["next"] / 2, judged.loss)
+    logits_BTV = model.head.language(judged.hidden_states[-1], batch.text)
+    is_asked = torch.from_numpy(targets != NOTHING)
+    pieces = nn.functional.cross_entropy(logits_BTV[is_asked], torch.from_numpy(targets)[is_asked])
+    assert is_asked.sum() > 3
+    assert_equal(ours["pieces"] / is_asked.sum(), pieces)

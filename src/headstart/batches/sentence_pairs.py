@@ -19,6 +19,8 @@ from headstart.tokenizers.pieces import END_ID
 NUM_PAIRS_TRIED = 256
 # FIRST before the first sentence, SEPARATOR behind each.
 NUM_MARKS = 3
+# A piece of each sentence, with the marks.
+FEWEST_PIECES = NUM_MARKS + 2
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,18 @@ class SentencePairs:
     seed: int
 
     def __post_init__(self) -> None:
+        if self.length < FEWEST_PIECES:
+            raise DataError(
+                f"Sequences of {self.length:,} pieces are too short for two sentences and the "
+                f"marks around them. Choose a length of at least {FEWEST_PIECES}."
+            )
         if len(self.anchors) == 0:
             raise DataError(
                 f"None of the {len(self.store.document_starts) - 1:,} documents has two sentences, "
                 "which the objective masked+next needs. Give longer documents (for paragraphs or "
                 "whole files: --documents), or choose the objective masked."
             )
-        if self.document_of[self.anchors[0]] == self.document_of[self.anchors[-1]]:
+        if self.anchor_documents[0] == self.anchor_documents[-1]:
             raise DataError(
                 "Only one document has two sentences, so that no sentence of another can be set "
                 "beside its own. Give more documents, or choose the objective masked."
@@ -68,6 +75,11 @@ class SentencePairs:
     def anchors(self) -> NDArray[np.int64]:
         """The sentences that another follows in the same document."""
         return np.flatnonzero(self.document_of[:-1] == self.document_of[1:])
+
+    @cached_property
+    def anchor_documents(self) -> NDArray[np.int64]:
+        """The number of each anchor's document; they only grow."""
+        return self.document_of[self.anchors]
 
     @cached_property
     def mean_length(self) -> float:
@@ -96,11 +108,12 @@ class SentencePairs:
         return SentencePair(first, rest, does_follow, first_start)
 
     def stranger(self, anchor: int, generator: np.random.Generator) -> int:
-        """Returns an anchor of another document."""
-        while True:
-            other = int(self.anchors[generator.integers(len(self.anchors))])
-            if self.document_of[other] != self.document_of[anchor]:
-                return other
+        """Returns an anchor of another document, any of them as likely as any other."""
+        document = self.document_of[anchor]
+        first, last = np.searchsorted(self.anchor_documents, [document, document + 1])
+        # Drawn from all but this document's own, which stand side by side and are stepped over.
+        place = int(generator.integers(len(self.anchors) - (last - first)))
+        return int(self.anchors[place + (last - first) * (place >= first)])
 
     def reach_back(self, anchor: int, room: int) -> int:
         """Returns where a stretch begins that ends with the anchor and fills its room."""

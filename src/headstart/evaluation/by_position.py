@@ -35,6 +35,7 @@ def score_positions(
     model: Model[Any, Any], batches: Iterable[Batch], length: int
 ) -> PositionScores:
     """Returns the losses of texts of one length by where in the text they fell."""
+    was_training = model.training
     model.eval()
     nats, counts = np.zeros(length), np.zeros(length)
     for batch in batches:
@@ -42,6 +43,7 @@ def score_positions(
         places_M = (batch.answered_M % batch.text.tokens_BT.shape[1]).cpu().numpy()
         np.add.at(nats, places_M, losses_M)
         np.add.at(counts, places_M, 1)
+    model.train(was_training)
     return in_stretches(nats, counts)
 
 

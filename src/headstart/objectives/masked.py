@@ -18,7 +18,7 @@ from headstart.objectives.batch import NOTHING, PIECES, Batch, Grid, Rows
 from headstart.objectives.hiding import HidingConfig
 from headstart.objectives.objective import HeadLoss, Loss, StepRows, Stream
 from headstart.randomness import derive_seed
-from headstart.tokenizers.pieces import MASK, UNKNOWN
+from headstart.tokenizers.pieces import MASK, PADDING_ID, UNKNOWN
 from headstart.tokenizers.tokenizer import Tokenizer
 
 # Of the chosen pieces, as in BERT: so many are hidden, so many replaced, and the rest kept, so that
@@ -76,16 +76,19 @@ class Masked:
         return np.where(is_replaced, drawn, read), targets
 
     def choose(self, tokens: Grid, generator: np.random.Generator) -> NDArray[np.bool_]:
-        """Returns which pieces are asked for: always as many, so that steps have one shape."""
-        flat = tokens.ravel()
-        can_hide = self.is_ordinary[flat]
-        num_chosen = min(max(1, round(self.hiding.share * len(flat))), int(can_hide.sum()))
-        begins = self.starts_word[flat] | ~can_hide if self.hiding.hides_words else flat >= 0
+        """Returns which pieces are asked for: always the same share, padding not counted."""
+        can_hide = self.is_ordinary[tokens]
+        num_pieces = int((tokens != PADDING_ID).sum())
+        num_chosen = min(max(1, round(self.hiding.share * num_pieces)), int(can_hide.sum()))
+        is_each = np.ones_like(can_hide)
+        begins = self.starts_word[tokens] | ~can_hide if self.hiding.hides_words else is_each
+        # Neighbouring rows are no neighbours in the text.
+        begins[:, 0] = True
         unit = np.cumsum(begins)
         # One draw a unit, so that the pieces of a word have one fate; special pieces come last.
-        draw = generator.random(int(unit[-1]) + 1)[unit] + ~can_hide
+        draw = generator.random(int(unit[-1]) + 1)[unit] + ~can_hide.ravel()
         chosen = np.argsort(draw, kind="stable")[:num_chosen]
-        is_chosen = np.zeros(len(flat), dtype=bool)
+        is_chosen = np.zeros(tokens.size, dtype=bool)
         is_chosen[chosen] = True
         return is_chosen.reshape(tokens.shape)
 

@@ -55,11 +55,8 @@ class CorpusStores:
     held_out: TokenStore
     sketch: Path
     """The file with the sketch of what is learned from."""
-
-    @property
-    def sources(self) -> dict[str, str]:
-        """The SHA-256 of each file of text."""
-        return self.train.manifest.sources | self.held_out.manifest.sources
+    sources: dict[str, str]
+    """The SHA-256 of each file of text, by its path."""
 
 
 def corpus_stores(
@@ -68,14 +65,14 @@ def corpus_stores(
     """Returns the stores of a corpus; what an earlier run has encoded is not encoded again."""
     hashes = {path: source_sha256(Path(path)) for path in (*config.corpus, *config.valid)}
     share = 0.0 if config.valid else held_out_share(config.corpus)
-    part = StorePart(config, tokenizer, num_threads, watch, hashes)
+    part = StorePart(config, tokenizer, num_threads, watch, hashes, share)
     train = part.make(config.corpus, "train", lambda text: not is_held_out(text, share))
     held_out = (
         part.make(config.valid, "valid", lambda _text: True)
         if config.valid
         else part.make(config.corpus, "held out", lambda text: is_held_out(text, share))
     )
-    return CorpusStores(train, held_out, train.folder / SKETCH_FILE)
+    return CorpusStores(train, held_out, train.folder / SKETCH_FILE, hashes)
 
 
 def whole_store(
@@ -83,7 +80,7 @@ def whole_store(
 ) -> TokenStore:
     """Returns the store of all of a text, to be scored on."""
     hashes = {path: source_sha256(Path(path)) for path in config.corpus}
-    part = StorePart(config, tokenizer, num_threads, watch, hashes)
+    part = StorePart(config, tokenizer, num_threads, watch, hashes, held_out_share=0.0)
     return part.make(config.corpus, "valid", lambda _text: True)
 
 
@@ -109,23 +106,25 @@ class StorePart:
     num_threads: int
     watch: Watch
     hashes: dict[str, str]
+    held_out_share: float
 
     def make(self, names: Sequence[str], part: str, takes: Callable[[str], bool]) -> TokenStore:
         """Returns the store of the documents that a part takes, from the cache if it is there."""
         manifest = Manifest(
             tokenizer=self.tokenizer.fingerprint,
             vocabulary_size=self.tokenizer.size,
-            sources={name: self.hashes[name] for name in names},
+            # By content, not by path: the same text read elsewhere is the same store.
+            sources={str(place): self.hashes[name] for place, name in enumerate(names)},
             reading={
                 "documents": self.config.documents,
                 "text_column": self.config.text_column,
                 "skips_bad": str(self.config.skips_bad),
                 "part": part,
+                # All of a text is learned from where other text is held out; else not.
+                "held_out_share": str(self.held_out_share),
             },
         )
-        # By content, not by path: the same text read elsewhere is the same store.
-        contents = asdict(manifest) | {"sources": [self.hashes[name] for name in names]}
-        folder = cache_folder() / "stores" / json_digest(contents)[:24]
+        folder = cache_folder() / "stores" / json_digest(asdict(manifest))[:24]
         if not (folder / SKETCH_FILE).exists():
             self.write([Path(name) for name in names], folder, manifest, takes)
         store = TokenStore(folder)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from headstart.batches.ahead import Ahead
+from headstart.errors import DataError
 from headstart.evaluation.language import LanguageScores, score_language
 from headstart.models.initialisation import initialise
 from headstart.models.model import Model, new_model
@@ -102,6 +103,13 @@ class Learner:
         num_batches = max(1, num_tokens // self.recipe.tokens_per_step)
         for row in islice(rows, num_batches):
             yield to_batch(row, self.plan.device)
+
+    def check_held_out(self) -> None:
+        """Raises an error where the held-out text is too little to be looked at."""
+        try:
+            next(self.held_out_batches(), None)
+        except DataError as error:
+            raise DataError(f"In the held-out text: {error} --valid names other text.") from error
 
 
 def num_validation_tokens(device: str) -> int:

@@ -4,14 +4,16 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from headstart.errors import RunError
+from headstart.errors import RecipeError, RunError
 from headstart.files import locked
+from headstart.objectives.table import OBJECTIVES
 from headstart.pipeline.corpus_stores import CorpusConfig, CorpusStores, corpus_stores
-from headstart.pipeline.learner import new_learner
+from headstart.pipeline.learner import Learner, new_learner
 from headstart.pipeline.planning import Budget, Place, first_plan, measured_plan
 from headstart.pipeline.recipe import Recipe, with_vocabulary
 from headstart.pipeline.run_files import (
     RECIPE_FILE,
+    START_FACTS_FILE,
     TOKENIZER_FOLDER,
     is_finished,
     read_recipe,
@@ -82,6 +84,11 @@ def begin(wanted: Pretraining, folder: Path, watch: Watch) -> None:
             f"{folder} holds a run already. Go on with it by: headstart resume {folder} - or "
             "choose another folder."
         )
+    if wanted.recipe.objective not in OBJECTIVES:
+        raise RecipeError(
+            f"The recipe {wanted.recipe.name} has the objective {wanted.recipe.objective}, which "
+            "plain text does not teach. Choose another recipe, such as compact."
+        )
     if wanted.has_tensorboard:
         # The folder is the wish, found again by every resumption.
         tensorboard_writer(folder, first_step=0)
@@ -94,6 +101,9 @@ def begin(wanted: Pretraining, folder: Path, watch: Watch) -> None:
     write_corpus(folder, wanted.corpus, stores.sources)
     if wanted.start is not None:
         write_start(folder, wanted.start)
+    else:
+        # An attempt that came to nothing may have left the start that it wanted.
+        (folder / START_FACTS_FILE).unlink(missing_ok=True)
     write_recipe(folder, recipe)
 
 
@@ -132,16 +142,17 @@ def settled_plan(
     recipe: Recipe, wanted: Pretraining, tokenizer: Tokenizer, stores: CorpusStores
 ) -> PlanConfig:
     """Returns the plan of a run; minutes are turned into steps by trying some."""
+
+    def learner_for(candidate: PlanConfig) -> Learner:
+        return new_learner(recipe, candidate, tokenizer, stores)
+
     plan = first_plan(wanted.budget, wanted.place, recipe)
+    # Before the folder is a run: text that is too little would end it at its first look.
+    learner_for(plan).check_held_out()
     minutes = wanted.budget.minutes_or_default
     if minutes is None:
         return plan
-    return measured_plan(
-        plan,
-        minutes,
-        recipe.tokens_per_step,
-        lambda candidate: new_learner(recipe, candidate, tokenizer, stores),
-    )
+    return measured_plan(plan, minutes, recipe.tokens_per_step, learner_for)
 
 
 def resume_run(folder: Path, wanted: Resumption, watch: Watch) -> bool:

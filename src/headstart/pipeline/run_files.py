@@ -15,14 +15,19 @@ START_FILE, START_FACTS_FILE = "start.safetensors", "start.json"
 TOKENIZER_FOLDER, CHECKPOINTS_FOLDER = "tokenizer", "checkpoints"
 
 
-def read_recipe(folder: Path) -> Recipe:
-    """Returns the recipe of a run."""
-    path = folder / RECIPE_FILE
-    if not path.is_file():
+def require_run(folder: Path) -> None:
+    """Raises an error where a folder is no run, not even a damaged one."""
+    if not (folder / RECIPE_FILE).is_file():
         raise RunError(
             f"There is no run in {folder}: it has no {RECIPE_FILE}. Name the folder of a run, or "
             f"begin one with: headstart pretrain CORPUS --out {folder}"
         )
+
+
+def read_recipe(folder: Path) -> Recipe:
+    """Returns the recipe of a run."""
+    require_run(folder)
+    path = folder / RECIPE_FILE
     return recipe_from_json(read_json(path), str(path))
 
 

@@ -1,5 +1,7 @@
 """The runs in a folder: how far each is, how good, how large; and removing one."""
 
+import contextlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,7 @@ from headstart.pipeline.run_files import (
     is_finished,
     read_recipe,
     read_results,
+    require_run,
 )
 
 RunState = Literal["running", "finished", "stopped", "damaged"]
@@ -44,7 +47,7 @@ def find_runs(folder: Path) -> Iterator[RunSummary]:
 
 def summary(folder: Path) -> RunSummary:
     """Returns what can be told of a run from its files."""
-    num_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    num_bytes = size_of(folder)
     try:
         recipe = read_recipe(folder)
         is_done = is_finished(folder)
@@ -66,9 +69,19 @@ def summary(folder: Path) -> RunSummary:
     )
 
 
+def size_of(folder: Path) -> int:
+    """Returns the bytes of a run's files; what a running one removes meanwhile has none."""
+    num_bytes = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                num_bytes += Path(parent, name).stat().st_size
+    return num_bytes
+
+
 def remove_run(folder: Path) -> None:
     """Removes a run, unless it is running; what is no run is left alone."""
-    read_recipe(folder)
+    require_run(folder)
     if is_locked(folder):
         raise LockedError(f"{folder} is running. Stop it before you remove it.")
     remove_folder(folder)

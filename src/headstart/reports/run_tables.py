@@ -40,7 +40,8 @@ def score_rows(scores: Mapping[str, Any], perplexity: float) -> list[tuple[str, 
 def language_tables(seen: Mapping[str, Any], perplexity: float) -> list[Table]:
     """Returns the scores of a run on a text, and those by length."""
     rows = tuple(score_rows(seen["scores"], perplexity))
-    tables = [Table(title="Language", columns=("what", "value"), rows=rows)]
+    why = (seen["beyond"],) if seen["beyond"] and not seen["by_position"] else ()
+    tables = [Table(title="Language", columns=("what", "value"), rows=rows, notes=why)]
     if seen["by_position"]:
         lengths = tuple(
             (

@@ -1,11 +1,13 @@
 """Packed rows: every token of an epoch once, any step at once, documents told apart."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headstart.batches.packing import PackedBatches
+from headstart.batches.packing import PackedBatches, rows_in_order
 from headstart.errors import DataError
 
 relaxed = settings(
@@ -114,3 +116,25 @@ def test_too_little_text_is_answered_in_a_sentence(counting_store, num_tokens):
 def test_text_that_fills_a_step_is_not_called_too_little(counting_store, num_tokens):
     batches = PackedBatches(counting_store([num_tokens]), length=40, sequences=2, seed=0)
     assert batches.at(0).tokens.shape == (2, 40)
+
+
+@relaxed
+@given(LENGTHS, st.integers(2, 30), st.integers(1, 4), st.integers(0, 1), st.integers(1, 3))
+def test_rows_in_order_have_every_token_once_but_for_those_they_share(
+    counting_store, lengths, length, sequences, num_shared, shards
+):
+    store = counting_store(lengths, shards)
+    batches = list(rows_in_order(store, length, sequences, num_shared))
+    assert all(batch.tokens.shape == (len(batch.starts), length) for batch in batches[:-1])
+    assert max(len(batch.starts) for batch in batches) <= sequences
+    rows = [row.tolist() for batch in batches for row in batch.tokens]
+    seen = rows[0] + [token for row in rows[1:] for token in row[num_shared:]]
+    assert seen == list(range(store.num_tokens))
+    for row, following in pairwise(rows):
+        assert following[:num_shared] == row[len(row) - num_shared :]
+
+
+def test_a_row_that_only_repeats_is_left_out(counting_store):
+    store = counting_store([9])
+    (batch,) = rows_in_order(store, 9, 2, num_shared=1)
+    assert batch.tokens.tolist() == [list(range(9))]

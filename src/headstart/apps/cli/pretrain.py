@@ -18,6 +18,7 @@ from headstart.corpora.hub import is_hub
 from headstart.corpora.sources import find_files
 from headstart.errors import RecipeError
 from headstart.files import locked
+from headstart.pipeline.run_files import read_recipe
 from headstart.training.config import HeadKind, ScheduleKind
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def chosen_recipe(wanted: Wanted) -> Recipe:
                 f"{name} is {value}, but --from goes on with what {wanted.start} has. Leave one "
                 "out."
             )
-    recipe = replace(find_recipe(str(wanted.start)), plan=None)
+    recipe = replace(read_recipe(wanted.start), plan=None)
     if wanted.objective not in {None, recipe.objective}:
         raise RecipeError(
             f"{wanted.start} was pretrained with the objective {recipe.objective} and cannot go on "

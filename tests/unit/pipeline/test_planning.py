@@ -1,0 +1,164 @@
+"""A budget becomes steps: given, counted from tokens, or measured."""
+
+import itertools
+
+import pytest
+
+from headstart.errors import RecipeError
+from headstart.pipeline import planning
+from headstart.pipeline.learner import num_validation_tokens
+from headstart.pipeline.planning import (
+    TOKENS_LEARNED_PER_LOOKED,
+    Budget,
+    Place,
+    first_plan,
+    measured_plan,
+    num_steps_in,
+)
+
+PLACE = Place(device="cpu", num_threads=1, seed=5)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"minutes": 1.0, "num_steps": 5},
+        {"minutes": 1.0, "num_tokens": 5},
+        {"num_tokens": 1, "num_steps": 5},
+        {"minutes": 1.0, "num_tokens": 5, "num_steps": 5},
+    ],
+)
+def test_a_budget_given_twice_is_refused(given):
+    with pytest.raises(RecipeError, match="given twice"):
+        Budget(**given)
+
+
+def test_without_a_budget_a_run_takes_ten_minutes():
+    assert Budget().minutes_or_default == 10
+    assert Budget(minutes=3).minutes_or_default == 3
+    assert Budget(num_steps=3).minutes_or_default is None
+    assert Budget(num_tokens=3).minutes_or_default is None
+
+
+@pytest.mark.parametrize(("num_tokens", "num_steps"), [(192, 1), (1_920, 10), (2_000, 10), (1, 1)])
+def test_tokens_are_as_many_whole_steps_as_they_fill_but_at_least_one(toy, num_tokens, num_steps):
+    recipe = toy.recipe("causal")  # 4 sequences of 48
+    plan = first_plan(Budget(num_tokens=num_tokens), PLACE, recipe)
+    assert plan.num_steps == num_steps
+
+
+def test_steps_are_taken_as_given_with_ten_looks_and_a_thousand_lines(toy):
+    plan = first_plan(Budget(num_steps=50_000), PLACE, toy.recipe("causal"))
+    assert plan.num_steps == 50_000
+    assert plan.steps_between_validations == 5_000
+    assert plan.steps_between_logs == 50
+    assert (plan.seed, plan.device, plan.num_threads, plan.precision) == (5, "cpu", 1, "fp32")
+
+
+@pytest.mark.parametrize("num_steps", [1, 3, 900, 5_000])
+def test_a_short_run_looks_seldom_but_at_its_end_at_least(toy, num_steps):
+    recipe = toy.recipe("causal")
+    plan = first_plan(Budget(num_steps=num_steps), PLACE, recipe)
+    assert 1 <= plan.steps_between_validations <= num_steps
+    num_looked = num_validation_tokens("cpu") * (num_steps // plan.steps_between_validations)
+    num_learned = num_steps * recipe.tokens_per_step
+    is_at_its_end_only = plan.steps_between_validations == num_steps
+    assert is_at_its_end_only or num_learned >= TOKENS_LEARNED_PER_LOOKED * num_looked
+
+
+class Clock:
+    """A clock that moves only where something is said to take time."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+class FakeLearner:
+    """Takes so many seconds for a step, for the first one more, and for a look."""
+
+    def __init__(self, clock, step_seconds, first_seconds=0.0, validation_seconds=0.0) -> None:
+        self.clock, self.validation_seconds = clock, validation_seconds
+        self.seconds = itertools.chain(
+            [step_seconds + first_seconds, step_seconds], itertools.repeat(step_seconds)
+        )
+        self.num_steps = 0
+
+    def new_state(self):
+        return None
+
+    def trainer(self, _after_step):
+        return self
+
+    def judged(self, _state):
+        return None
+
+    def batches(self, _step):
+        return []
+
+    def do_step(self, _state, _judged, _batches) -> None:
+        self.num_steps += 1
+        self.clock.now += next(self.seconds)
+
+    def validate(self, _state) -> None:
+        self.clock.now += self.validation_seconds
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    made = Clock()
+    monkeypatch.setattr(planning, "time", made)
+    return made
+
+
+def test_minutes_are_the_steps_that_fit_once_looks_are_paid_for(clock):
+    learner = FakeLearner(clock, step_seconds=0.5, validation_seconds=3.0)
+    assert num_steps_in(600, learner) == (600 - 10 * 3) / 0.5
+
+
+def test_what_the_first_step_takes_longer_is_paid_for_once(clock):
+    learner = FakeLearner(clock, step_seconds=0.5, first_seconds=40.0)
+    assert num_steps_in(600, learner) == (600 - 40) / 0.5
+
+
+def test_one_slow_step_among_the_timed_does_not_count(clock):
+    learner = FakeLearner(clock, step_seconds=0.5)
+    learner.seconds = iter([0.5, 0.5, 0.5, 9.0, 0.5, 0.5, 0.5])
+    assert num_steps_in(600, learner) == 1_200
+
+
+def test_a_slow_machine_does_not_spend_its_budget_on_being_measured(clock):
+    learner = FakeLearner(clock, step_seconds=30.0)
+    assert num_steps_in(60, learner) >= 0
+    assert learner.num_steps == planning.NUM_WARM_STEPS + 1
+
+
+def test_even_where_looks_take_everything_a_tenth_is_left_for_steps(clock):
+    learner = FakeLearner(clock, step_seconds=0.5, validation_seconds=1_000)
+    assert num_steps_in(600, learner) == 60 / 0.5
+
+
+def test_the_plan_with_the_most_steps_is_chosen(clock, toy, monkeypatch):
+    monkeypatch.setattr(planning, "can_compile", lambda: True)
+    plan = first_plan(Budget(), PLACE, toy.recipe("causal"))
+
+    def learner_for(candidate):
+        seconds = 0.25 if candidate.is_compiled else 0.5
+        first = 60.0 if candidate.is_compiled else 0.0
+        return FakeLearner(clock, step_seconds=seconds, first_seconds=first)
+
+    long = measured_plan(plan, 30, 4_096, learner_for)
+    assert long.is_compiled
+    assert long.num_steps == (1_800 - 60) / 0.25
+    assert long.steps_between_validations == long.num_steps // 10
+    short = measured_plan(plan, 1, 4_096, learner_for)
+    assert not short.is_compiled
+    assert short.num_steps == 120
+
+
+def test_a_budget_too_small_for_a_step_is_one_step(clock, toy, monkeypatch):
+    plan = first_plan(Budget(minutes=0.001), PLACE, toy.recipe("causal"))
+    made = measured_plan(plan, 0.001, 4_096, lambda _plan: FakeLearner(clock, step_seconds=90.0))
+    assert made.num_steps == 1
