@@ -267,6 +267,7 @@ def test_a_text_too_small_for_the_vocabulary_is_answered_in_a_sentence(run, plac
     (place / "tiny.txt").write_text("The ship leaves. The river crosses.\n")
     said = refusal(pretrained("runs/bad", "--steps", 1, text="tiny.txt"))
     assert "too small" in said
+    assert "headstart tokenizer CORPUS --size N" in said
 
 
 def test_text_without_pairs_leaves_the_folder_free_for_another_objective(run, place, toy_documents):

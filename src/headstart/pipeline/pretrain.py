@@ -4,7 +4,7 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from headstart.errors import RecipeError, RunError
+from headstart.errors import RecipeError, RunError, TokenizerError
 from headstart.files import locked
 from headstart.objectives.table import OBJECTIVES
 from headstart.pipeline.corpus_stores import CorpusConfig, CorpusStores, corpus_stores
@@ -121,7 +121,14 @@ def settled_tokenizer(wanted: Pretraining, folder: Path, watch: Watch) -> Tokeni
         )
         lines = sample_lines(documents, config.seed)
         watch.say(f"Learning {config.size:,} pieces from {len(lines):,} lines.")
-        tokenizer = learn_tokenizer(lines, config)
+        try:
+            tokenizer = learn_tokenizer(lines, config)
+        except TokenizerError as error:
+            # The size is the recipe's, and no option here changes it.
+            raise TokenizerError(
+                f"{error} For another size: headstart tokenizer CORPUS --size N --out FOLDER, then "
+                "--tokenizer FOLDER."
+            ) from error
     tokenizer = tokenizer.with_pieces(OBJECTIVE_PIECES[wanted.recipe.objective])
     save_tokenizer(tokenizer, folder / TOKENIZER_FOLDER)
     return tokenizer

@@ -44,9 +44,9 @@ def test_a_score_is_shown_with_its_unit():
 
 
 def test_pairs_have_a_row_where_there_were_any():
-    scores = SCORES | {"next_accuracy": 0.75, "num_pairs": 1_234, "next_loss": 0.5}
+    scores = SCORES | {"next_accuracy": 0.75, "num_pairs": 1_200, "next_loss": 0.5}
     (table,) = language_tables(seen(scores=scores), perplexity=12.0)
-    assert cells(table)["next sentence right"] == ("75.0 % of 1,234 pairs",)
+    assert cells(table)["next sentence right"][0].startswith("75.0 % of 1,200 pairs, ")
 
 
 def test_each_length_has_a_row_with_its_end():
