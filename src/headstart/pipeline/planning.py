@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import count
 
 import torch
 
@@ -13,9 +14,13 @@ from headstart.errors import RecipeError
 from headstart.pipeline.learner import Learner, num_validation_tokens
 from headstart.pipeline.recipe import Recipe
 from headstart.training.config import PlanConfig, Precision
+from headstart.training.loop import TrainingState
 
 DEFAULT_MINUTES = 10.0
 NUM_WARM_STEPS, NUM_TIMED_STEPS = 2, 5
+# Fast steps are timed for so long: on a GPU the first ones of each shape are slower. Slow ones may
+# take this share of the budget.
+SECONDS_MEASURED, MEASURED_SHARE = 3.0, 0.1
 # How often a run looks at held-out text, and how many lines its log has about.
 NUM_VALIDATIONS, NUM_LOG_LINES = 10, 1_000
 # Looking is cheaper than learning; still, for each token looked at so many are learned from.
@@ -126,18 +131,31 @@ def num_steps_in(seconds: float, learner: Learner) -> int:
     trainer = learner.trainer(lambda _state, _report: False)
     durations = []
     judged = trainer.judged(state)
-    for step in range(NUM_WARM_STEPS + NUM_TIMED_STEPS):
+    for step in count():
         started_at = time.perf_counter()
         trainer.do_step(state, judged, learner.batches(step))
         durations.append(time.perf_counter() - started_at)
+        elapsed = time.perf_counter() - began_at
         # A slow machine must not spend its whole budget on being measured.
-        if step >= NUM_WARM_STEPS and time.perf_counter() - began_at > 0.1 * seconds:
+        is_late = step >= NUM_WARM_STEPS and elapsed > MEASURED_SHARE * seconds
+        has_enough = step + 1 >= NUM_WARM_STEPS + NUM_TIMED_STEPS and elapsed > SECONDS_MEASURED
+        if is_late or has_enough:
             break
-    started_at = time.perf_counter()
-    learner.validate(state)
-    validation_seconds = time.perf_counter() - started_at
     # What the first steps took longer is the compiling, and is paid for out of the budget.
-    step_seconds = statistics.median(durations[NUM_WARM_STEPS:])
+    step_seconds = statistics.median(durations[max(NUM_WARM_STEPS, len(durations) // 2) :])
     first_seconds = sum(durations[:NUM_WARM_STEPS]) - NUM_WARM_STEPS * step_seconds
+    validation_seconds = seconds_of_a_look(learner, state)
     left = seconds - max(0.0, first_seconds) - NUM_VALIDATIONS * validation_seconds
     return int(max(left, 0.1 * seconds) / step_seconds)
+
+
+def seconds_of_a_look(learner: Learner, state: TrainingState) -> float:
+    """Returns how long a look at held-out text takes, once the first has loaded what it needs."""
+    durations = []
+    for _ in range(2):
+        started_at = time.perf_counter()
+        learner.validate(state)
+        durations.append(time.perf_counter() - started_at)
+        if durations[0] > SECONDS_MEASURED:
+            break
+    return min(durations)
