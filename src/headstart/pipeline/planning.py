@@ -133,7 +133,7 @@ def num_steps_in(seconds: float, learner: Learner) -> int:
     judged = trainer.judged(state)
     for step in count():
         started_at = time.perf_counter()
-        trainer.do_step(state, judged, learner.batches(step))
+        trainer.do_step(state, judged, trainer.batches(step))
         durations.append(time.perf_counter() - started_at)
         elapsed = time.perf_counter() - began_at
         # A slow machine must not spend its whole budget on being measured.
