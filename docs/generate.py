@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 from record import newest  # noqa: E402 (the path above must come first)
 
 from headstart import Question, anatomy, find_recipe  # noqa: E402
+from headstart.evaluation.intervals import share_interval  # noqa: E402
 from headstart.models.accounting.ledger import Anatomy  # noqa: E402
 from headstart.pipeline.anatomy_figures import write_figures  # noqa: E402
 from headstart.pipeline.this_machine import described_machine  # noqa: E402
@@ -30,6 +31,7 @@ from headstart.reports.table import Table  # noqa: E402
 
 BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 FIGURES = ROOT / "docs" / "figures"
+RULE_OF_FOUR = "|---|---:|---:|---:|"
 # What a machine's rate is has no part in the tables of parameters.
 ANY_MACHINE = described_machine(1.0, None)
 
@@ -163,6 +165,73 @@ def bench_cutting() -> str:
     return "\n".join([*lines, "", note, provenance(record)])
 
 
+def bench_head() -> str:
+    """The vocabulary's head alone and in a whole step, beside the plain form."""
+    try:
+        record = newest("head")
+    except FileNotFoundError:
+        return "Not measured yet: `python benchmarks/bench_head.py` makes the record."
+    lines = ["| a training step of `lab` | seconds | tokens/s | times the first |", RULE_OF_FOUR]
+    for name, row in record["step"]["seconds"].items():
+        seconds, ratio = row["median_seconds"], record["step"]["ratios"][name]
+        speed = record["tokens"] / seconds
+        lines.append(f"| {name} | {seconds:.3f} | {speed:,.0f} | {ratio:.2f} |")
+    lines += [
+        "",
+        "| the head alone, by positions x pieces | plain | chunked | times |",
+        RULE_OF_FOUR,
+    ]
+    for shape, case in record["heads"].items():
+        plain, _, chunked = (row["median_seconds"] for row in case["seconds"].values())
+        ratio = case["ratios"]["chunked, freed memory kept"]
+        lines.append(
+            f"| {shape} | {show_duration(plain)} | {show_duration(chunked)} | {ratio:.2f} |"
+        )
+    for shape, plain_bytes in record["head_bytes"]["plain"].items():
+        chunked_bytes = record["head_bytes"]["chunked"][shape]
+        lines.append(
+            f"| {shape}, memory | {show_bytes(plain_bytes)} | {show_bytes(chunked_bytes)} | |"
+        )
+    return "\n".join([*lines, "", f"{record['work']}.", provenance(record)])
+
+
+def bench_sampled_quality() -> str:
+    """What is lost by sampling candidates and moving rows alone."""
+    record = newest("sampled-quality")
+    lines = ["| learned with | held-out loss, three seeds | mean | from the first |", RULE_OF_FOUR]
+    for name, row in record["contestants"].items():
+        losses = ", ".join(f"{loss:.4f}" for loss in row["held_out_losses"])
+        worse = f"{100 * row['mean_worse_by']:+.2f} %"
+        lines.append(f"| {name} | {losses} | {row['mean']:.4f} | {worse} |")
+    return "\n".join([*lines, "", f"{record['work']}.", provenance(record)])
+
+
+def bench_pretraining() -> str:
+    """What recipes learned in minutes."""
+    lines = ["| recipe | steps | tokens/s | held-out loss | bits for each byte | minutes |"]
+    lines.append("|---|---:|---:|---:|---:|---:|")
+    records = [newest(f"pretraining-{recipe}") for recipe in ("lab", "bert")]
+    for record in records:
+        results, scores = record["results"], record["results"]["held_out"]
+        lines.append(
+            f"| {record['work']} | {results['steps']:,} | {results['tokens_per_second']:,.0f} | "
+            f"{scores['loss']:.3f} | {scores['bits_per_byte']:.3f} | "
+            f"{results['seconds'] / 60:.1f} |"
+        )
+    written = [f"- {text}" for text in records[0]["written"].values()]
+    scores = records[1]["results"]["held_out"]
+    num_right = round(scores["next_accuracy"] * scores["num_pairs"])
+    low, high = share_interval(num_right, scores["num_pairs"])
+    following = (
+        f"`bert` tells true pairs of sentences from false ones in {scores['next_accuracy']:.1%} of "
+        f"{scores['num_pairs']:,} cases ({low:.1%} to {high:.1%} with 95 % confidence)."
+    )
+    sources = [provenance(record) for record in records]
+    return "\n".join(
+        [*lines, "", "`lab` wrote, one seed:", "", *written, "", following, "", *sources]
+    )
+
+
 def provenance(record: Mapping[str, object]) -> str:
     """Says where a record comes from."""
     machine, versions = record["machine"], record["versions"]
@@ -197,6 +266,9 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "bench-ledger": bench_ledger,
     "bench-leaks": bench_leaks,
     "bench-cutting": bench_cutting,
+    "bench-head": bench_head,
+    "bench-sampled-quality": bench_sampled_quality,
+    "bench-pretraining": bench_pretraining,
     "tree": tree,
 }
 
