@@ -4,6 +4,7 @@ HeadstartError              one sentence for the person who typed the command; e
 ├── RecipeError             a recipe, or a question about one, that cannot be built
 ├── DataError               text, examples or pairs that are not what they should be
 ├── TokenizerError          a tokenizer that cannot be made, or is not the one that was used
+│   └── TooFewTextsError    text that holds fewer different pieces than were asked for
 ├── FileError               a file that cannot be read or written
 │   ├── DamagedFileError    a file whose bytes are not the ones that were written
 │   └── LockedError         a folder that another process is working in
@@ -31,6 +32,15 @@ class DataError(HeadstartError):
 
 class TokenizerError(HeadstartError):
     """A tokenizer cannot be made, or is not the one that was used before."""
+
+
+class TooFewTextsError(TokenizerError):
+    """A text holds fewer different pieces than were asked for."""
+
+    def __init__(self, sentence: str, most: int = 0) -> None:
+        super().__init__(sentence)
+        self.most = most
+        """The most pieces that the text allows."""
 
 
 class FileError(HeadstartError):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -263,11 +264,22 @@ def test_going_on_from_what_does_not_fit_is_answered_in_a_sentence(run, words, t
     assert not Path("runs/bad/recipe.json").exists()
 
 
-def test_a_text_too_small_for_the_vocabulary_is_answered_in_a_sentence(run, place):
+def test_a_text_of_which_nothing_can_be_held_out_is_answered_in_a_sentence(run, place):
     (place / "tiny.txt").write_text("The ship leaves. The river crosses.\n")
     said = refusal(pretrained("runs/bad", "--steps", 1, text="tiny.txt"))
-    assert "too small" in said
-    assert "headstart tokenizer CORPUS --size N" in said
+    assert "--valid" in said
+
+
+def test_a_vocabulary_larger_than_the_text_allows_is_made_smaller_and_that_is_said(run):
+    done = pretrained("runs/small", "--steps", 1, "--recipe", "compact", "--length", 16)
+    assert done.exit_code == 0, done.stderr
+    assert re.search(r"too small for 8,000 pieces; it allows [\d,]+\.", done.stderr)
+
+
+@pytest.mark.parametrize("option", [("--hide", 0.2), ("--whole-words",)])
+def test_hiding_pieces_from_a_causal_run_is_refused(run, option):
+    said = refusal(pretrained("runs/bad", "--steps", 1, "--objective", "causal", *option))
+    assert "--objective masked" in said
 
 
 def test_text_without_pairs_leaves_the_folder_free_for_another_objective(run, place, toy_documents):

@@ -4,7 +4,7 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from headstart.errors import RecipeError, RunError, TokenizerError
+from headstart.errors import RecipeError, RunError, TooFewTextsError
 from headstart.files import locked
 from headstart.objectives.table import OBJECTIVES
 from headstart.pipeline.corpus_stores import CorpusConfig, CorpusStores, corpus_stores
@@ -33,7 +33,7 @@ from headstart.pipeline.tokenizer import sample_lines
 from headstart.pipeline.training_run import TrainingRun
 from headstart.pipeline.watch import Watch
 from headstart.tokenizers.folder import load_tokenizer, save_tokenizer
-from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer
+from headstart.tokenizers.learning import FEWEST_PIECES, TokenizerConfig, learn_tokenizer
 from headstart.tokenizers.pieces import OBJECTIVE_PIECES
 from headstart.tokenizers.tokenizer import Tokenizer
 from headstart.training.config import PlanConfig
@@ -119,19 +119,22 @@ def settled_tokenizer(wanted: Pretraining, folder: Path, watch: Watch) -> Tokeni
         config = TokenizerConfig(
             size=wanted.recipe.model.trunk.vocabulary_size, seed=wanted.place.seed
         )
-        lines = sample_lines(documents, config.seed)
-        watch.say(f"Learning {config.size:,} pieces from {len(lines):,} lines.")
-        try:
-            tokenizer = learn_tokenizer(lines, config)
-        except TokenizerError as error:
-            # The size is the recipe's, and no option here changes it.
-            raise TokenizerError(
-                f"{error} For another size: headstart tokenizer CORPUS --size N --out FOLDER, then "
-                "--tokenizer FOLDER."
-            ) from error
+        tokenizer = fitting_tokenizer(sample_lines(documents, config.seed), config, watch)
     tokenizer = tokenizer.with_pieces(OBJECTIVE_PIECES[wanted.recipe.objective])
     save_tokenizer(tokenizer, folder / TOKENIZER_FOLDER)
     return tokenizer
+
+
+def fitting_tokenizer(lines: list[str], config: TokenizerConfig, watch: Watch) -> Tokenizer:
+    """Returns a tokenizer of the recipe's size, or of the largest that a small text allows."""
+    watch.say(f"Learning {config.size:,} pieces from {len(lines):,} lines.")
+    try:
+        return learn_tokenizer(lines, config)
+    except TooFewTextsError as error:
+        if error.most < FEWEST_PIECES:
+            raise
+        watch.say(f"The text is too small for {config.size:,} pieces; it allows {error.most:,}.")
+        return learn_tokenizer(lines, replace(config, size=error.most))
 
 
 def settled_head(recipe: Recipe, device: str) -> Recipe:

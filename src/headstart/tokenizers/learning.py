@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import sentencepiece
 
 from headstart.choices import nearest
-from headstart.errors import RecipeError, TokenizerError
+from headstart.errors import RecipeError, TokenizerError, TooFewTextsError
 from headstart.randomness import derive_seed
 from headstart.tokenizers.pieces import (
     BASIC_PIECES,
@@ -109,9 +109,11 @@ def learning_error(error: RuntimeError, config: TokenizerConfig) -> TokenizerErr
             f"of at least {int(match[1]):,}."
         )
     if match := TOO_MANY_PIECES.search(str(error)):
-        return TokenizerError(
+        most = int(match[1])
+        return TooFewTextsError(
             f"The text is too small for {config.size:,} pieces. Give more text, or choose a size "
-            f"of at most {int(match[1]):,}."
+            f"of at most {most:,}.",
+            most,
         )
     # Behind the last bracket stands what was meant for people.
     reason = " ".join(str(error).rpartition("] ")[2].split()).rstrip(".") or "it is too small"

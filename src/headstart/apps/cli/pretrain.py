@@ -34,6 +34,7 @@ Examples:
 FOLDER = click.Path(path_type=Path, file_okay=False)
 OBJECTIVES = ("causal", "masked", "masked+next")
 DEFAULT_RECIPE = "compact"
+RECIPES_OWN = "[default: the recipe's]"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +68,12 @@ class Settings:
 
     def applied(self, recipe: Recipe) -> Recipe:
         """Returns the recipe with what was given put in its place."""
+        hides = self.hide_share is not None or self.whole_words
+        if hides and recipe.objective == "causal":
+            raise RecipeError(
+                "--hide and --whole-words belong to a masked objective, but this run's is causal, "
+                "which hides nothing. Leave them out, or choose --objective masked."
+            )
         learning = given(
             peak_rate=self.rate,
             schedule=self.schedule,
@@ -98,7 +105,11 @@ wanted_options = packed(
     click.option(
         "--tokenizer", type=FOLDER, help="A tokenizer's folder.  [default: learned from the text]"
     ),
-    click.option("--valid", multiple=True, help="Held-out text.  [default: part of the corpus]"),
+    click.option(
+        "--valid",
+        multiple=True,
+        help="Held-out text; may be given several times.  [default: part of the corpus]",
+    ),
     click.option("--minutes", type=POSITIVE_TYPE, help="Budget in minutes.  [default: 10]"),
     click.option("--tokens", "num_tokens", type=COUNT_TYPE, help="Budget in tokens."),
     click.option("--steps", "num_steps", type=COUNT_TYPE, help="Budget in steps."),
@@ -107,19 +118,38 @@ wanted_options = packed(
 settings_options = packed(
     "settings",
     Settings,
-    click.option("--length", type=COUNT_TYPE, help="Tokens in a sequence."),
-    click.option("--sequences", type=COUNT_TYPE, help="Sequences in a step."),
-    click.option("--rate", type=POSITIVE_TYPE, help="The highest learning rate."),
-    click.option("--schedule", type=click.Choice(get_args(ScheduleKind)), help="How it falls."),
+    click.option("--length", type=COUNT_TYPE, help=f"Tokens in a sequence.  {RECIPES_OWN}"),
+    click.option("--sequences", type=COUNT_TYPE, help=f"Sequences in a step.  {RECIPES_OWN}"),
+    click.option("--rate", type=POSITIVE_TYPE, help=f"The highest learning rate.  {RECIPES_OWN}"),
     click.option(
-        "--accumulate", "accumulation", type=COUNT_TYPE, help="Parts of a step, for less memory."
+        "--schedule",
+        type=click.Choice(get_args(ScheduleKind)),
+        help=f"How the rate falls.  {RECIPES_OWN}",
     ),
-    click.option("--average", "average_decay", type=float, help="Decay of averaged weights."),
     click.option(
-        "--head", type=click.Choice(get_args(HeadKind)), help="Score all pieces, or a sample."
+        "--accumulate",
+        "accumulation",
+        type=COUNT_TYPE,
+        help="Do each step in so many parts, for less memory.  [default: 1]",
     ),
-    click.option("--hide", "hide_share", type=float, help="Share of hidden pieces (masked)."),
-    click.option("--whole-words", is_flag=True, help="Hide whole words (masked)."),
+    click.option(
+        "--average",
+        "average_decay",
+        type=float,
+        help="Average the weights too, with this decay, such as 0.999.  [default: no average]",
+    ),
+    click.option(
+        "--head",
+        type=click.Choice(get_args(HeadKind)),
+        help="Learn from the scores of all pieces, or of a sample.  [default: auto]",
+    ),
+    click.option(
+        "--hide",
+        "hide_share",
+        type=float,
+        help="Share of hidden pieces, for a masked objective.  [default: 0.15]",
+    ),
+    click.option("--whole-words", is_flag=True, help="Hide whole words, for a masked objective."),
 )
 save_option = click.option(
     "--save-every", type=COUNT_TYPE, help="Steps between checkpoints.  [default: by time]"
@@ -147,8 +177,9 @@ def pretrain(
 ) -> None:
     """Pretrain a trunk on text.
 
-    CORPUS is any number of files, folders and patterns, as for the tokenizer. The run can be
-    stopped or killed at any time; `headstart resume` goes on with it.
+    CORPUS is any number of files, folders and patterns: .txt, .jsonl, .csv, .tsv, .parquet, each
+    also as .gz, .bz2, .xz or .zst. The run can be stopped or killed at any time; `headstart resume`
+    goes on with it.
     """
     recipe = settings.applied(chosen_recipe(wanted))
     # Before torch is imported: whoever comes second is turned away at once.
