@@ -128,12 +128,16 @@ def sweep(folder: Path) -> None:
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # it takes space, and does no other harm
+                path.unlink()
 
 
 def require_space(folder: Path, num_bytes: int, what: str) -> None:
-    """Raises an error unless the disk has room for so many bytes more."""
-    num_free_bytes = shutil.disk_usage(folder).free
+    """Raises an error unless the disk has room for so many bytes more, or does not tell."""
+    try:
+        num_free_bytes = shutil.disk_usage(folder).free
+    except OSError:
+        return  # the writing itself will tell
     if num_free_bytes < num_bytes:
         raise FileError(
             f"{folder} has {num_free_bytes:,} bytes free, but {what} needs {num_bytes:,}. "
@@ -178,7 +182,11 @@ def write_sealed_json(path: Path, value: object) -> str:
 def read_sealed_json(path: Path) -> object:
     """Reads one JSON value and checks that it is the one that was written."""
     sealed = read_json(path)
-    if not isinstance(sealed, dict) or sealed.get("sha256") != json_digest(sealed.get("value")):
+    if (
+        not isinstance(sealed, dict)
+        or sealed.keys() != {"sha256", "value"}
+        or sealed["sha256"] != json_digest(sealed["value"])
+    ):
         raise DamagedFileError(
             f"{path} is damaged: its content is not what was written. Restore it from a copy."
         )
@@ -205,7 +213,21 @@ def sha256_of(path: Path) -> str:
 
 def check_sha256(path: Path, expected: str) -> None:
     """Raises an error unless the file's bytes are the ones whose SHA-256 was recorded."""
-    seen = sha256_of(path)
+    _require_digest(path, sha256_of(path), expected)
+
+
+def read_checked(path: Path, expected: str) -> bytes:
+    """Reads a whole file, whose bytes must be the ones whose SHA-256 was recorded."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise FileError(f"Cannot read {path}: {_reason(error)}.") from error
+    _require_digest(path, hashlib.sha256(data).hexdigest(), expected)
+    return data
+
+
+def _require_digest(path: Path, seen: str, expected: str) -> None:
+    """Raises an error unless the SHA-256 of a file is the one that was recorded."""
     if seen != expected:
         raise DamagedFileError(
             f"{path} is damaged: its SHA-256 is {seen[:12]}… where {expected[:12]}… was recorded. "

@@ -167,3 +167,21 @@ def test_a_system_that_knows_no_locks_is_not_called_another_process(tmp_path, mo
     with pytest.raises(files.FileError) as caught, locked(tmp_path):
         pass
     assert "another process" not in str(caught.value)
+
+
+def test_a_folder_is_locked_for_as_long_as_another_process_holds_it(tmp_path):
+    assert not files.is_locked(tmp_path)
+    with running(HOLD_FOR_EVER, tmp_path):
+        assert files.is_locked(tmp_path)
+    assert not files.is_locked(tmp_path)
+
+
+def test_asking_whether_a_folder_is_locked_neither_makes_nor_keeps_a_lock(tmp_path):
+    assert not files.is_locked(tmp_path / "missing")
+    assert list(tmp_path.iterdir()) == []
+    with locked(tmp_path):
+        pass
+    assert not files.is_locked(tmp_path)
+    assert not files.is_locked(tmp_path)
+    with locked(tmp_path):
+        pass

@@ -35,10 +35,8 @@ class Checkpoint:
 
 
 def save_checkpoint(folder: Path, step: int, facts: Mapping[str, object], groups: Groups) -> None:
-    """Writes a checkpoint, then removes those that are older than the last two."""
+    """Writes a checkpoint, then removes all but it and the one before it."""
     path = checkpoint_path(folder, step)
-    if path.exists():
-        return  # a function of the step alone, so it holds what would be written
     num_bytes = size_of(groups)
     require_space(nearest_folder(folder), num_bytes, f"the checkpoint {path.name}")
     try:
@@ -50,13 +48,19 @@ def save_checkpoint(folder: Path, step: int, facts: Mapping[str, object], groups
             write_sealed_json(
                 beside / STATE_FILE, {"step": step, "facts": dict(facts), "sha256": hashes}
             )
+            if path.exists():
+                remove_folder(path)  # damaged, or the run would have gone on from there
     except FileError as error:
         raise FileError(
-            f"The checkpoint {path} of {num_bytes:,} bytes could not be kept; the one before it is "
-            f"whole. {error}"
+            f"The checkpoint {path} of {num_bytes:,} bytes could not be kept; what was kept before "
+            f"is whole. {error}"
         ) from error
-    for old in steps_in(folder)[:-NUM_KEPT]:
-        remove_folder(checkpoint_path(folder, old))
+    steps = steps_in(folder)
+    kept = [other for other in steps if other <= step][-NUM_KEPT:]
+    for other in steps:
+        # Later ones were damaged too: a run goes on from the last that is whole.
+        if other not in kept:
+            remove_folder(checkpoint_path(folder, other))
 
 
 def newest_checkpoint(folder: Path, warn: Callable[[str], None]) -> Checkpoint | None:

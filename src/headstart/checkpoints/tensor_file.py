@@ -13,8 +13,8 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from headstart.errors import DamagedFileError, FileError
-from headstart.files import check_sha256, durable_file
+from headstart.errors import DamagedFileError
+from headstart.files import durable_file, read_checked
 
 # The names that the format has for the types that we keep.
 TYPE_NAMES: Mapping[torch.dtype, str] = {
@@ -31,10 +31,12 @@ NUM_ALIGNED_BYTES = 8
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
     """Writes tensors durably, one at a time, and returns the file's SHA-256."""
-    header = header_of(tensors)
+    # By name: tensors that were read from a file and those that never were make the same bytes.
+    in_order = dict(sorted(tensors.items()))
+    header = header_of(in_order)
     with durable_file(path) as file:
         file.write(struct.pack("<Q", len(header)) + header)
-        for tensor in tensors.values():
+        for tensor in in_order.values():
             if tensor.numel():
                 values = tensor.detach().cpu().contiguous().view(-1)
                 file.write(values.view(torch.uint8).numpy().data)
@@ -59,10 +61,9 @@ def header_of(tensors: Mapping[str, Tensor]) -> bytes:
 
 def read_tensors(path: Path, sha256: str) -> dict[str, Tensor]:
     """Reads tensors from a file that must be, byte for byte, the one that was written."""
-    check_sha256(path, sha256)
+    # Not mapped from the file: what was checked is what is used, whatever becomes of it later.
+    data = read_checked(path, sha256)
     try:
-        return safetensors.torch.load_file(path)
-    except OSError as error:
-        raise FileError(f"Cannot read {path}: {error.strerror or error}.") from error
+        return safetensors.torch.load(data)
     except SafetensorError as error:
         raise DamagedFileError(f"{path} is no file of tensors ({error}). Make it again.") from error

@@ -21,6 +21,7 @@ from headstart.pipeline.run_files import (
     START_FILE,
     TOKENIZER_FOLDER,
     WEIGHTS_FILE,
+    is_finished,
     read_recipe,
 )
 from headstart.tokenizers.folder import load_tokenizer
@@ -49,9 +50,8 @@ def load_run(folder: Path, device: str) -> Run:
 
 def read_weights(folder: Path) -> dict[str, Tensor]:
     """Returns the weights of a run: the final ones, or the best so far."""
-    path = folder / WEIGHTS_FILE
-    if path.exists():
-        return read_tensors(path, recorded_sha256(folder, WEIGHTS_FILE))
+    if is_finished(folder):
+        return read_tensors(folder / WEIGHTS_FILE, recorded_sha256(folder, WEIGHTS_FILE))
     complaints: list[str] = []
     checkpoint = newest_checkpoint(folder / CHECKPOINTS_FOLDER, complaints.append)
     if checkpoint is None:
