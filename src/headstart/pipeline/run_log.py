@@ -29,7 +29,8 @@ class RunLog:
         except OSError as error:
             raise FileError(f"Cannot read {self.path}: {error.strerror}.") from error
         if mark and hashlib.sha256(data).hexdigest() != mark["sha256"]:
-            warn(f"{self.path} is damaged before step {mark['step']}; it is kept as it is.")
+            warn(f"{self.path} is damaged before step {mark['step']}; what can be read is kept.")
+            data = b"".join(line for line in data.splitlines(keepends=True) if is_row(line))
         write_bytes(self.path, data)
         self._hash = hashlib.sha256(data)
         self._num_bytes = len(data)
@@ -55,6 +56,14 @@ class RunLog:
         except OSError as error:
             raise FileError(f"Cannot write {self.path}: {error.strerror}.") from error
         return {"step": step, "num_bytes": self._num_bytes, "sha256": self._hash.hexdigest()}
+
+
+def is_row(line: bytes) -> bool:
+    """Whether a line is a whole one, and can be read."""
+    try:
+        return line.endswith(b"\n") and isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
 
 
 def read_log(path: Path) -> Iterator[dict[str, object]]:
