@@ -22,7 +22,7 @@ from headstart.batches.store_format import (
 )
 from headstart.corpora.documents import Document
 from headstart.errors import DataError
-from headstart.files import locked, write_bytes
+from headstart.files import locked, sweep, write_bytes
 from headstart.tokenizers.pieces import END_ID
 from headstart.tokenizers.sentences import begins_sentence, sentence_marks
 from headstart.tokenizers.tokenizer import Ids, Tokenizer
@@ -65,6 +65,7 @@ def write_store(
 ) -> Manifest:
     """Encodes documents into a folder; what an earlier attempt finished is not done again."""
     with locked(folder):
+        sweep(folder)
         manifest = resumed(folder, manifest)
         if manifest.is_complete:
             return manifest

@@ -59,11 +59,20 @@ class CorpusStores:
     """The SHA-256 of each file of text, by its path."""
 
 
+def source_hashes(config: CorpusConfig) -> dict[str, str]:
+    """Returns the SHA-256 of each file of a corpus as it is now."""
+    return {path: source_sha256(Path(path)) for path in (*config.corpus, *config.valid)}
+
+
 def corpus_stores(
-    config: CorpusConfig, tokenizer: Tokenizer, num_threads: int, watch: Watch
+    config: CorpusConfig,
+    tokenizer: Tokenizer,
+    num_threads: int,
+    watch: Watch,
+    hashes: dict[str, str] | None = None,
 ) -> CorpusStores:
     """Returns the stores of a corpus; what an earlier run has encoded is not encoded again."""
-    hashes = {path: source_sha256(Path(path)) for path in (*config.corpus, *config.valid)}
+    hashes = source_hashes(config) if hashes is None else hashes
     share = 0.0 if config.valid else held_out_share(config.corpus)
     part = StorePart(config, tokenizer, num_threads, watch, hashes, share)
     train = part.make(config.corpus, "train", lambda text: not is_held_out(text, share))
@@ -79,7 +88,7 @@ def whole_store(
     config: CorpusConfig, tokenizer: Tokenizer, num_threads: int, watch: Watch
 ) -> TokenStore:
     """Returns the store of all of a text, to be scored on."""
-    hashes = {path: source_sha256(Path(path)) for path in config.corpus}
+    hashes = source_hashes(config)
     part = StorePart(config, tokenizer, num_threads, watch, hashes, held_out_share=0.0)
     return part.make(config.corpus, "valid", lambda _text: True)
 
@@ -149,7 +158,11 @@ class StorePart:
                     sketcher.see(words(plain))
                     yield document
 
-        write_store(documents(), self.tokenizer, folder, manifest, self.num_threads)
+        taken = documents()
+        write_store(taken, self.tokenizer, folder, manifest, self.num_threads)
+        # A store that was whole, but not sketched when a kill came, is read for its sketch alone.
+        for _ in taken:
+            pass
         for line in reading.complaints.summary():
             self.watch.say(line)
         # Last, since it is taken as the sign that the store is whole and sketched.

@@ -1,13 +1,17 @@
 """Text to trunk: settle the tokenizer, the text and the plan, then train until it is done."""
 
-import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from headstart.errors import RecipeError, RunError, TooFewTextsError
-from headstart.files import locked
+from headstart.files import locked, write_bytes
 from headstart.objectives.table import OBJECTIVES
-from headstart.pipeline.corpus_stores import CorpusConfig, CorpusStores, corpus_stores
+from headstart.pipeline.corpus_stores import (
+    CorpusConfig,
+    CorpusStores,
+    corpus_stores,
+    source_hashes,
+)
 from headstart.pipeline.learner import Learner, new_learner
 from headstart.pipeline.planning import Budget, Place, first_plan, measured_plan
 from headstart.pipeline.recipe import Recipe, with_vocabulary
@@ -38,6 +42,8 @@ from headstart.tokenizers.pieces import OBJECTIVE_PIECES
 from headstart.tokenizers.tokenizer import Tokenizer
 from headstart.training.config import PlanConfig
 
+# What the tokenizer is called beside the files of text, when either has changed.
+TOKENIZER = "the tokenizer"
 # From this size of a vocabulary on, a processor spends most of a causal step on its head.
 NUM_SAMPLED_PIECES = 20_000
 
@@ -65,7 +71,7 @@ class Resumption:
     num_threads: int | None = None
     save_every: int | None = None
     is_forced: bool = False
-    """Whether to go on although the text has changed."""
+    """Whether to go on although the text or the tokenizer has changed."""
 
 
 def pretrain(wanted: Pretraining, folder: Path, watch: Watch | None = None) -> Run:
@@ -97,8 +103,8 @@ def begin(wanted: Pretraining, folder: Path, watch: Watch) -> None:
     num_threads = first_plan(wanted.budget, wanted.place, recipe).num_threads
     stores = corpus_stores(wanted.corpus, tokenizer, num_threads, watch)
     recipe = replace(recipe, plan=settled_plan(recipe, wanted, tokenizer, stores))
-    shutil.copyfile(stores.sketch, folder / stores.sketch.name)
-    write_corpus(folder, wanted.corpus, stores.sources)
+    write_bytes(folder / stores.sketch.name, stores.sketch.read_bytes())
+    write_corpus(folder, wanted.corpus, stores.sources | {TOKENIZER: tokenizer.fingerprint})
     if wanted.start is not None:
         write_start(folder, wanted.start)
     else:
@@ -172,9 +178,12 @@ def resume_run(folder: Path, wanted: Resumption, watch: Watch) -> bool:
     recipe = read_recipe(folder)
     plan = resumed_plan(recipe, wanted, folder)
     tokenizer = load_tokenizer(folder / TOKENIZER_FOLDER)
+    require_fitting(tokenizer, recipe, folder)
     config, sources = read_corpus(folder)
-    stores = corpus_stores(config, tokenizer, plan.num_threads, watch)
-    require_same_text(sources, stores.sources, watch, is_forced=wanted.is_forced)
+    hashes = source_hashes(config)
+    now = hashes | {TOKENIZER: tokenizer.fingerprint}
+    require_same_text(sources, now, watch, is_forced=wanted.is_forced)
+    stores = corpus_stores(config, tokenizer, plan.num_threads, watch, hashes)
     learner = new_learner(recipe, plan, tokenizer, stores, read_start(folder))
     return TrainingRun(folder, learner, watch, wanted.save_every).go_on()
 
@@ -188,6 +197,16 @@ def resumed_plan(recipe: Recipe, wanted: Resumption, folder: Path) -> PlanConfig
     return replace(recipe.plan, device=choose_device(device), num_threads=num_threads)
 
 
+def require_fitting(tokenizer: Tokenizer, recipe: Recipe, folder: Path) -> None:
+    """Raises an error where a run's tokenizer was replaced by one of another size."""
+    vocabulary_size = recipe.model.trunk.vocabulary_size
+    if tokenizer.size != vocabulary_size:
+        raise RunError(
+            f"{folder / TOKENIZER_FOLDER} has {tokenizer.size:,} pieces, but the run began with "
+            f"{vocabulary_size:,}. Restore the tokenizer from a copy."
+        )
+
+
 def require_same_text(
     then: dict[str, str], now: dict[str, str], watch: Watch, *, is_forced: bool
 ) -> None:
@@ -197,5 +216,5 @@ def require_same_text(
         return
     sentence = f"{', '.join(changed)} changed since the run began"
     if not is_forced:
-        raise RunError(f"{sentence}. Restore the text, or go on with the new one by --force.")
-    watch.say(f"{sentence}; going on with the new text, as told.")
+        raise RunError(f"{sentence}. Restore what was there, or go on without it by --force.")
+    watch.say(f"{sentence}; going on with what is there now, as told.")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from headstart.batches.store import TokenStore
+from headstart.corpora.leaks.sketch_file import read_sketch
 from headstart.errors import DataError
 from headstart.pipeline.corpus_stores import CorpusConfig, corpus_stores, whole_store
 from headstart.pipeline.watch import Watch, read_quietly
@@ -132,6 +133,14 @@ def test_an_interrupted_encoding_is_gone_on_with_from_another_path(toy, corpus, 
     stores = stores_of(toy, moved)
     num_documents = sum(len(store.document_starts) - 1 for store in (stores.train, stores.held_out))
     assert num_documents == 300
+
+
+def test_a_store_whose_sketch_a_kill_prevented_gets_the_sketch_it_would_have_had(toy, corpus):
+    sketch = stores_of(toy, corpus).sketch
+    data = sketch.read_bytes()
+    sketch.unlink()
+    assert stores_of(toy, corpus).sketch.read_bytes() == data
+    assert len(read_sketch(sketch).hashes) > 0
 
 
 @pytest.mark.parametrize("change", ["text", "tokenizer", "documents"])

@@ -22,7 +22,7 @@ Examples:
 @save_option
 @click.option("--device", help="Another device than before.")
 @click.option("--threads", "num_threads", type=THREADS, help="Other threads than before.")
-@click.option("--force", is_flag=True, help="Go on although the text has changed.")
+@click.option("--force", is_flag=True, help="Go on although text or tokenizer changed.")
 def resume(
     run: Path, save_every: int | None, device: str | None, num_threads: int | None, force: bool
 ) -> None:
