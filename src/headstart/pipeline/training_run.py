@@ -3,6 +3,7 @@
 A run that was just begun and one that was killed take the same way; only the step differs.
 """
 
+import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from headstart.checkpoints.checkpoint import (
     Checkpoint,
+    Groups,
     newest_checkpoint,
     save_checkpoint,
     size_of,
@@ -90,7 +92,9 @@ class TrainingRun:
         try:
             self.learner.trainer(self.after_step).run(state)
         except DivergedError:
-            self.keeper.keep(state)
+            # The step was not taken, so the state is good, unless it was spoiled before.
+            with contextlib.suppress(DivergedError):
+                self.keeper.keep(state)
             raise
         self.keeper.keep(state)
         is_finished = state.step >= self.learner.plan.num_steps
@@ -145,6 +149,7 @@ class TrainingRun:
                 f"After step {state.step:,} the loss on held-out text became {scores.total}. The "
                 "last checkpoint is kept. Choose a lower learning rate, and begin again."
             )
+        require_numbers(state.step, {"weights": weights_of(state)})
         self.write_line({"kind": "valid", "step": state.step} | scores_json(scores))
         self.look(state)
         if scores.total < self.best.total:
@@ -175,6 +180,7 @@ class TrainingRun:
             "environment": environment(self.learner.plan.device),
         }
         groups = dict(groups_of(state)) | ({"best": self.best.weights} if self.best.weights else {})
+        require_numbers(state.step, groups)
         save_checkpoint(self.folder / CHECKPOINTS_FOLDER, state.step, facts, groups)
 
     def finish(self, state: TrainingState) -> None:
@@ -247,6 +253,18 @@ def groups_of(state: TrainingState) -> Iterator[tuple[str, dict[str, Tensor]]]:
     yield "optimiser", dict(state.optimiser.tensors())
     if state.average is not None:
         yield "average", state.average.tensors
+
+
+def require_numbers(step: int, groups: Groups) -> None:
+    """Raises an error for a tensor that is infinite or none somewhere, before it is kept."""
+    for group, tensors in groups.items():
+        for name, tensor in tensors.items():
+            if not tensor.isfinite().all():
+                raise DivergedError(
+                    f"After step {step:,} a value in {name} ({group}) is no number; that was not "
+                    "kept. Go on from the last checkpoint, or begin again with a lower learning "
+                    "rate."
+                )
 
 
 def weights_of(state: TrainingState) -> dict[str, Tensor]:
