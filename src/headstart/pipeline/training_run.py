@@ -125,9 +125,12 @@ class TrainingRun:
             self.watch.say(line)
 
     def require_room(self, state: TrainingState) -> None:
-        """Raises an error where the disk has no room for what a run keeps."""
-        num_bytes = NUM_CHECKPOINTS_AT_ONCE * planned_bytes(state)
-        require_space(self.folder, num_bytes, "keeping this run")
+        """Raises an error where the disk has no room for what a run is still to keep."""
+        kept = (self.folder / CHECKPOINTS_FOLDER).rglob("*")
+        num_kept_bytes = sum(path.stat().st_size for path in kept if path.is_file())
+        num_bytes = planned_bytes(state)
+        num_missing_bytes = NUM_CHECKPOINTS_AT_ONCE * num_bytes - num_kept_bytes
+        require_space(self.folder, max(num_bytes, num_missing_bytes), "keeping this run")
 
     def after_step(self, state: TrainingState, report: StepReport) -> bool:
         """Logs, validates, saves and shows as the plan says; returns whether to stop."""
