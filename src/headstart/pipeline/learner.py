@@ -1,7 +1,7 @@
 """A recipe and its text made ready to learn: model, objective, batches, optimiser."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -32,9 +32,18 @@ from headstart.training.config import PlanConfig
 from headstart.training.loop import AfterStep, Trainer, TrainingState, autocast
 from headstart.training.optimiser import Optimiser
 
-# Enough held-out text to see a difference of one in a hundred, little enough to look at often, and
-# on a processor to be done before someone who asked for a stop loses patience.
+# Enough held-out text to see a difference of one in a hundred, little enough to look at often.
 NUM_VALIDATION_TOKENS = {"cpu": 1 << 15, "cuda": 1 << 17}
+ShouldStop = Callable[[], bool]
+
+
+class ScoringStopped(Exception):  # noqa: N818 - nothing went wrong
+    """Someone would rather stop than wait for scores."""
+
+
+def never() -> bool:
+    """Says that nobody asks to stop."""
+    return False
 
 
 @dataclass(frozen=True)
@@ -79,29 +88,30 @@ class Learner:
         parts = self.stream.at(step).split(self.recipe.learning.accumulation)
         return [to_batch(rows, self.plan.device) for rows in parts]
 
-    def validate(self, state: TrainingState) -> LanguageScores:
+    def validate(self, state: TrainingState, should_stop: ShouldStop = never) -> LanguageScores:
         """Returns the scores on held-out text, of the averaged weights where there are any."""
         state.optimiser.settle()
         if state.average is None:
-            return self.score(state.model)
+            return self.score(state.model, should_stop)
         with state.average.in_place_of(state.model):
-            return self.score(state.model)
+            return self.score(state.model, should_stop)
 
-    def score(self, model: Model[Any, Any]) -> LanguageScores:
+    def score(self, model: Model[Any, Any], should_stop: ShouldStop = never) -> LanguageScores:
         """Returns a model's scores on the first part of the held-out text."""
         store = self.stores.held_out
+        batches = self.held_out_batches(should_stop)
         with autocast(self.plan):
-            return score_language(
-                model, self.held_out_batches(), store.num_tokens / store.num_bytes
-            )
+            return score_language(model, batches, store.num_tokens / store.num_bytes)
 
-    def held_out_batches(self) -> Iterator[Batch]:
+    def held_out_batches(self, should_stop: ShouldStop = never) -> Iterator[Batch]:
         """Yields the first part of the held-out text, always the same."""
         step = step_rows(self.recipe, self.plan.seed)
         rows = self.objective.held_out_rows(self.stores.held_out, step)
         num_tokens = num_validation_tokens(self.plan.device)
         num_batches = max(1, num_tokens // self.recipe.tokens_per_step)
         for row in islice(rows, num_batches):
+            if should_stop():
+                raise ScoringStopped
             yield to_batch(row, self.plan.device)
 
     def check_held_out(self) -> None:

@@ -33,7 +33,7 @@ from headstart.files import (
 )
 from headstart.pipeline.environment import differences, environment
 from headstart.pipeline.keeping import Keeper
-from headstart.pipeline.learner import Learner
+from headstart.pipeline.learner import Learner, ScoringStopped
 from headstart.pipeline.run_files import (
     CHECKPOINTS_FOLDER,
     LOG_FILE,
@@ -74,6 +74,7 @@ class TrainingRun:
         self.log = RunLog(folder / LOG_FILE)
         self.keeper = Keeper(self.save, save_every)
         self.best = Best()
+        self.owes_validation = False
         self.also_write: Callable[[Mapping[str, Any]], None] | None = None
         self.seconds_before = 0.0
         self.began_at = time.monotonic()
@@ -89,6 +90,8 @@ class TrainingRun:
         self.began_at, self.began_step = time.monotonic(), state.step
         if (self.folder / TENSORBOARD_FOLDER).is_dir():
             self.also_write = tensorboard_writer(self.folder, state.step)
+        if self.owes_validation:
+            self.validate(state)
         try:
             self.learner.trainer(self.after_step).run(state)
         except DivergedError:
@@ -97,10 +100,8 @@ class TrainingRun:
                 self.keeper.keep(state)
             raise
         self.keeper.keep(state)
-        is_finished = state.step >= self.learner.plan.num_steps
-        if is_finished:
-            self.finish(state)
-        return is_finished
+        is_done = state.step >= self.learner.plan.num_steps and not self.owes_validation
+        return is_done and self.finish(state)
 
     def take_up(self, state: TrainingState, checkpoint: Checkpoint | None) -> None:
         """Brings a state to where a checkpoint left it."""
@@ -119,6 +120,7 @@ class TrainingRun:
             math.inf if facts["best_total"] is None else facts["best_total"],
             groups.get("best", {}),
         )
+        self.owes_validation = facts.get("owes_validation", False)
         self.seconds_before = facts["seconds"]
         self.keeper.saved_step = state.step
         for line in differences(facts["environment"], environment(self.learner.plan.device)):
@@ -138,7 +140,8 @@ class TrainingRun:
         is_last = state.step == plan.num_steps
         if state.step % plan.steps_between_logs == 0 or is_last:
             self.write_line(step_row(report) | self.clock(state, report))
-        if state.step % plan.steps_between_validations == 0 or is_last:
+        self.owes_validation = state.step % plan.steps_between_validations == 0 or is_last
+        if self.owes_validation:
             self.validate(state)
         self.keeper.after_step(state)
         self.watch.show(self.progress(state, report))
@@ -146,7 +149,11 @@ class TrainingRun:
 
     def validate(self, state: TrainingState) -> None:
         """Looks at held-out text, and keeps the weights that do best there."""
-        scores = self.learner.validate(state)
+        try:
+            scores = self.learner.validate(state, self.watch.should_stop)
+        except ScoringStopped:
+            return  # made up for when the run goes on
+        self.owes_validation = False
         if not math.isfinite(scores.total):
             raise RunError(
                 f"After step {state.step:,} the loss on held-out text became {scores.total}. The "
@@ -179,6 +186,7 @@ class TrainingRun:
             "log": self.log.mark(state.step),
             "best_step": self.best.step,
             "best_total": self.best.total if self.best.weights else None,
+            "owes_validation": self.owes_validation,
             "seconds": self.seconds,
             "environment": environment(self.learner.plan.device),
         }
@@ -186,10 +194,13 @@ class TrainingRun:
         require_numbers(state.step, groups)
         save_checkpoint(self.folder / CHECKPOINTS_FOLDER, state.step, facts, groups)
 
-    def finish(self, state: TrainingState) -> None:
-        """Writes what the run has learned, and what it is worth."""
+    def finish(self, state: TrainingState) -> bool:
+        """Writes what the run has learned, and what it is worth, unless someone says stop."""
         load(state.model, self.best.weights)
-        scores = self.learner.score(state.model)
+        try:
+            scores = self.learner.score(state.model, self.watch.should_stop)
+        except ScoringStopped:
+            return False
         num_tokens = state.step * self.learner.recipe.tokens_per_step
         digest = write_tensors(self.folder / WEIGHTS_FILE, self.best.weights)
         write_json(
@@ -206,6 +217,7 @@ class TrainingRun:
         )
         write_curves(self.folder)
         write_manifest(self.folder, {WEIGHTS_FILE: digest}, self.learner)
+        return True
 
     @property
     def seconds(self) -> float:

@@ -56,9 +56,9 @@ class RowwiseAdamW(torch.optim.Optimizer):
         """Has every row catch up with the steps that did not name it."""
         for group in self.param_groups:
             for table in group["params"]:
-                if table in self.state:
-                    rows_V = torch.arange(len(table), device=table.device)
-                    _Rows(table, rows_V, self.state[table], group).settle()
+                if state := self.state.get(table):
+                    lags_V = state["last_step"] < state["step"].to(table.device)
+                    _Rows(table, lags_V.nonzero().squeeze(1), state, group).settle()
 
     def _state_of(self, table: nn.Parameter) -> dict[str, Tensor]:
         """Returns what is remembered of a table: tensors only, and one number for each row."""

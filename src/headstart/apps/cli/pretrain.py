@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from headstart.apps.cli.interruption import interruptible
 from headstart.apps.cli.options import Workplace, packed, workplace_options
 from headstart.apps.cli.reading import ReadingOptions, reading_options
 from headstart.apps.cli.stopping import exit_if_stopped, stopping
@@ -186,7 +187,8 @@ def pretrain(
     with locked(out), stopping() as asked, watched(asked) as watch:
         from headstart.pipeline.pretrain import Resumption, begin, resume_run
 
-        begin(to_pretraining(corpus, wanted, recipe, workplace, reading, deterministic), out, watch)
+        asked_for = to_pretraining(corpus, wanted, recipe, workplace, reading, deterministic)
+        interruptible(lambda: begin(asked_for, out, watch))
         is_finished = resume_run(out, Resumption(save_every=save_every), watch)
     show_end(out, is_finished=is_finished)
     exit_if_stopped(asked)

@@ -1,5 +1,9 @@
-"""Ctrl-C and SIGTERM while something is trained: the first asks, the second insists."""
+"""Ctrl-C and SIGTERM while something is trained: the first asks, the second insists.
 
+Before a step is done there is nothing to be kept, and the first is enough.
+"""
+
+import contextlib
 import os
 import signal
 import sys
@@ -7,10 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-import click
-
+STANDARD_ERROR = 2
 # As shells report a program that a signal ended; the same whether it was asked or insisted.
 STOPPED_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
+
+
+class Stopped(BaseException):
+    """Someone asked to stop before there was anything to keep."""
 
 
 class Stopping:
@@ -18,9 +25,11 @@ class Stopping:
 
     def __init__(self) -> None:
         self.signal: signal.Signals | None = None
+        self.has_work = False
 
     def __call__(self) -> bool:
-        """Whether someone has asked to stop."""
+        """Whether someone has asked to stop; the loop asks once it has work that can be kept."""
+        self.has_work = True
         return self.signal is not None
 
     @property
@@ -35,9 +44,16 @@ class Stopping:
             # frees the lock.
             os._exit(STOPPED_CODES[signal.Signals(number)])
         self.signal = signal.Signals(number)
-        click.echo(
-            "Stopping after this step, with a checkpoint. Once more stops at once.", err=True
-        )
+        if not self.has_work:
+            tell("Stopped before a step was done; nothing is lost.")
+            raise Stopped
+        tell("Stopping after this step, with a checkpoint. Once more stops at once.")
+
+
+def tell(line: str) -> None:
+    """Writes a line to the error stream, past a buffer that may be half-way through another."""
+    with contextlib.suppress(OSError):
+        os.write(STANDARD_ERROR, f"{line}\n".encode())
 
 
 @contextmanager
@@ -47,6 +63,9 @@ def stopping() -> Iterator[Stopping]:
     before = {number: signal.signal(number, asked.receive) for number in STOPPED_CODES}
     try:
         yield asked
+    except Stopped:
+        # Not by an exit that waits for others: one may be deep inside a library.
+        os._exit(asked.exit_code)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
