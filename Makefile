@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check docs bench clean
+.PHONY: demo test check docs torture bench clean
 
 demo: $(STAMP)  ## the documents' model, taken apart
 	$(BIN)/headstart anatomy lab
@@ -19,6 +19,9 @@ check: $(STAMP)  ## lint, format, types
 
 docs: $(STAMP)  ## fill the generated tables and figures of README.md and docs/ from the records
 	$(BIN)/python docs/generate.py
+
+torture: $(STAMP)  ## the tests of what must not be lost at full count, and a record of what was done
+	$(BIN)/python benchmarks/torture.py
 
 bench: $(STAMP)  ## time Headstart beside its peers on this machine, one record a question
 	for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
