@@ -1,5 +1,6 @@
 """A run that goes on elsewhere says what is different; another text or tokenizer is refused."""
 
+import json
 import shutil
 import signal
 
@@ -19,7 +20,7 @@ from tiny_runs import (
 from headstart.errors import RunError
 from headstart.pipeline import environment as environment_module
 from headstart.pipeline.environment import environment
-from headstart.pipeline.run_files import TOKENIZER_FOLDER
+from headstart.pipeline.run_files import RECIPE_FILE, TOKENIZER_FOLDER
 from headstart.tokenizers.folder import load_tokenizer, save_tokenizer
 from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer
 
@@ -130,6 +131,15 @@ def test_a_tokenizer_that_has_changed_is_refused_unless_that_is_forced(stopped):
     witness = Witness()
     assert go_on(stopped, witness, is_forced=True)
     assert witness.said[0].startswith("the tokenizer changed since the run began; going on")
+
+
+def test_a_recipe_that_has_changed_is_refused(stopped):
+    path = stopped / RECIPE_FILE
+    recipe = json.loads(path.read_text())
+    recipe["learning"]["peak_rate"] *= 2
+    path.write_text(json.dumps(recipe))
+    with pytest.raises(RunError, match=r"is not the recipe that this run was trained by"):
+        go_on(stopped)
 
 
 @pytest.mark.parametrize("is_forced", [False, True])

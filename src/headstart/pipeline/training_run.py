@@ -24,6 +24,7 @@ from headstart.checkpoints.tensor_file import write_tensors
 from headstart.errors import DivergedError, RunError
 from headstart.evaluation.language import LanguageScores
 from headstart.files import (
+    json_digest,
     require_space,
     sha256_of,
     sweep,
@@ -34,10 +35,12 @@ from headstart.files import (
 from headstart.pipeline.environment import differences, environment
 from headstart.pipeline.keeping import Keeper
 from headstart.pipeline.learner import Learner, ScoringStopped
+from headstart.pipeline.recipe_json import to_json
 from headstart.pipeline.run_files import (
     CHECKPOINTS_FOLDER,
     LOG_FILE,
     MANIFEST_FILE,
+    RECIPE_FILE,
     RESULTS_FILE,
     WEIGHTS_FILE,
 )
@@ -109,6 +112,11 @@ class TrainingRun:
         self.log.cut_back(facts.get("log"), self.watch.say)
         if checkpoint is None:
             return
+        if facts["recipe"] != self.recipe_digest:
+            raise RunError(
+                f"{self.folder / RECIPE_FILE} is not the recipe that this run was trained by so "
+                "far. Restore it from a copy; for another recipe begin another run."
+            )
         groups = checkpoint.groups
         load(state.model, groups["weights"])
         state.optimiser.restore(groups["optimiser"])
@@ -183,6 +191,7 @@ class TrainingRun:
     def save(self, state: TrainingState) -> None:
         """Keeps a checkpoint of the state."""
         facts = {
+            "recipe": self.recipe_digest,
             "log": self.log.mark(state.step),
             "best_step": self.best.step,
             "best_total": self.best.total if self.best.weights else None,
@@ -218,6 +227,11 @@ class TrainingRun:
         write_curves(self.folder)
         write_manifest(self.folder, {WEIGHTS_FILE: digest}, self.learner)
         return True
+
+    @property
+    def recipe_digest(self) -> str:
+        """What the recipe is, in a few letters, so that a changed one is noticed."""
+        return json_digest(to_json(self.learner.recipe))
 
     @property
     def seconds(self) -> float:
