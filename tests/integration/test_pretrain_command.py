@@ -74,6 +74,13 @@ def test_a_run_ends_with_what_it_is_worth(run):
     assert "Step 2 of 2" in result.stderr
 
 
+def test_programs_get_one_object_from_pretrain_and_from_resume(run):
+    begun = json.loads(pretrained("runs/json", "--steps", 2, "--json").stdout)
+    assert begun["is_finished"]
+    assert begun["results"]["steps"] == 2
+    assert json.loads(typed("resume", "runs/json", "--json").stdout) == begun
+
+
 def test_a_finished_run_has_its_curves(run):
     assert (run / "curves.png").read_bytes().startswith(b"\x89PNG")
     assert (run / "curves.svg").read_text().lstrip().startswith("<?xml")

@@ -66,8 +66,9 @@ SURFACE = {
         "--documents",
         "--text-column",
         "--skip-bad",
+        "--json",
     ],
-    "resume": ["run", "--save-every", "--device", "--threads", "--force"],
+    "resume": ["run", "--save-every", "--device", "--threads", "--force", "--json"],
     "evaluate": [
         "run",
         "--test",

@@ -24,7 +24,7 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES, short_help="Show what could stand in each <mask>.")
 @run_argument
 @click.argument("text")
 @click.option(

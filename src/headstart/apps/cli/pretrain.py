@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from headstart.apps.cli.interruption import interruptible
-from headstart.apps.cli.options import Workplace, packed, workplace_options
+from headstart.apps.cli.options import Workplace, json_option, packed, workplace_options
+from headstart.apps.cli.output import print_json, print_tables
 from headstart.apps.cli.reading import ReadingOptions, reading_options
 from headstart.apps.cli.stopping import exit_if_stopped, stopping
 from headstart.apps.cli.training_progress import watched
@@ -19,7 +20,8 @@ from headstart.corpora.hub import is_hub
 from headstart.corpora.sources import find_files
 from headstart.errors import RecipeError
 from headstart.files import locked
-from headstart.pipeline.run_files import read_recipe
+from headstart.pipeline.run_files import read_recipe, read_results
+from headstart.reports.run_tables import results_table
 from headstart.training.config import HeadKind, ScheduleKind
 
 if TYPE_CHECKING:
@@ -166,6 +168,7 @@ save_option = click.option(
 @click.option("--deterministic", is_flag=True, help="The same bits on a GPU too; slower.")
 @workplace_options
 @reading_options
+@json_option
 def pretrain(
     corpus: tuple[str, ...],
     wanted: Wanted,
@@ -175,6 +178,7 @@ def pretrain(
     deterministic: bool,
     workplace: Workplace,
     reading: ReadingOptions,
+    as_json: bool,
 ) -> None:
     """Pretrain a trunk on text.
 
@@ -190,7 +194,7 @@ def pretrain(
         asked_for = to_pretraining(corpus, wanted, recipe, workplace, reading, deterministic)
         interruptible(lambda: begin(asked_for, out, watch))
         is_finished = resume_run(out, Resumption(save_every=save_every), watch)
-    show_end(out, is_finished=is_finished)
+    show_end(out, is_finished=is_finished, as_json=as_json)
     exit_if_stopped(asked)
 
 
@@ -261,13 +265,12 @@ def absolute(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(str(path if is_hub(path) else path.resolve()) for path in find_files(names))
 
 
-def show_end(folder: Path, *, is_finished: bool) -> None:
+def show_end(folder: Path, *, is_finished: bool, as_json: bool) -> None:
     """Says what came out, or how to go on."""
-    if not is_finished:
+    results = read_results(folder) if is_finished else None
+    if as_json:
+        print_json({"run": str(folder), "is_finished": is_finished, "results": results})
+    elif results is None:
         click.echo(f"Stopped; nothing is lost. Go on with: headstart resume {folder}", err=True)
-        return
-    from headstart.apps.cli.output import print_tables
-    from headstart.pipeline.run_files import read_results
-    from headstart.reports.run_tables import results_table
-
-    print_tables([results_table(folder, read_results(folder))])
+    else:
+        print_tables([results_table(folder, results)])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from headstart.apps.cli.options import THREADS
+from headstart.apps.cli.options import THREADS, json_option
 from headstart.apps.cli.pretrain import FOLDER, save_option, show_end
 from headstart.apps.cli.stopping import exit_if_stopped, stopping
 from headstart.apps.cli.training_progress import watched
@@ -17,14 +17,20 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES, short_help="Go on with a run from its last checkpoint.")
 @click.argument("run", type=FOLDER)
 @save_option
 @click.option("--device", help="Another device than before.")
 @click.option("--threads", "num_threads", type=THREADS, help="Other threads than before.")
 @click.option("--force", is_flag=True, help="Go on although text or tokenizer changed.")
+@json_option
 def resume(
-    run: Path, save_every: int | None, device: str | None, num_threads: int | None, force: bool
+    run: Path,
+    save_every: int | None,
+    device: str | None,
+    num_threads: int | None,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Go on with a run from its last checkpoint, as if nothing had happened.
 
@@ -40,5 +46,5 @@ def resume(
             device=device, num_threads=num_threads, save_every=save_every, is_forced=force
         )
         is_finished = resume_run(run, wanted, watch)
-    show_end(run, is_finished=is_finished)
+    show_end(run, is_finished=is_finished, as_json=as_json)
     exit_if_stopped(asked)

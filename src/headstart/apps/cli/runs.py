@@ -13,7 +13,7 @@ from headstart.apps.cli.output import print_json, print_tables
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
-@click.group(invoke_without_command=True)
+@click.group(invoke_without_command=True, short_help="List runs, or remove one.")
 @click.option("--in", "folder", type=FOLDER, default=".", show_default=True, help="Where to look.")
 @json_option
 @click.pass_context
