@@ -19,6 +19,7 @@ from headstart.pipeline.recipe import Recipe
 
 # Enough to know how common the pieces are, few enough to count at once.
 NUM_COUNTED_TOKENS = 1 << 25
+NUM_TOKENS_AT_ONCE = 1 << 20
 
 
 def new_head_loss(recipe: Recipe, store: TokenStore, device: str) -> HeadLoss:
@@ -39,8 +40,12 @@ def new_head_loss(recipe: Recipe, store: TokenStore, device: str) -> HeadLoss:
 
 def piece_counts(store: TokenStore, vocabulary_size: int) -> Tensor:
     """Returns how often each piece stands in the first part of a text. Shape (V,)."""
-    tokens = store.tokens(0, min(store.num_tokens, NUM_COUNTED_TOKENS))
-    return torch.from_numpy(np.bincount(tokens, minlength=vocabulary_size))
+    counts = np.zeros(vocabulary_size, dtype=np.int64)
+    last = min(store.num_tokens, NUM_COUNTED_TOKENS)
+    for start in range(0, last, NUM_TOKENS_AT_ONCE):
+        tokens = store.tokens(start, min(start + NUM_TOKENS_AT_ONCE, last))
+        counts += np.bincount(tokens, minlength=vocabulary_size)
+    return torch.from_numpy(counts)
 
 
 @torch.no_grad()
