@@ -1,7 +1,7 @@
 """Hidden pieces, and whether one sentence followed another: BERT's two objectives together."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -78,15 +78,7 @@ class MaskedAndNext:
         """Returns pairs packed into rows, with some of their pieces hidden."""
         rows = self.packed(pairs, step.length)
         tokens, targets = self.masked.hide(rows.tokens, derive_seed(step.seed, "hide", *purpose))
-        return Rows(
-            tokens=tokens,
-            documents=rows.documents,
-            targets=targets,
-            names=rows.names,
-            is_token=rows.is_token,
-            segments=rows.segments,
-            follows=rows.follows,
-        )
+        return replace(rows, tokens=tokens, targets=targets)
 
     def packed(self, pairs: Sequence[SentencePair], length: int) -> Rows:
         """Puts pairs side by side into rows, each pair where it first fits."""

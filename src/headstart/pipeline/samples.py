@@ -8,12 +8,11 @@ from headstart.pipeline.feeding import marks_of
 from headstart.pipeline.fill import fill
 from headstart.pipeline.generate import generate
 from headstart.pipeline.run_folder import Run
+from headstart.pipeline.usual_draw import TEMPERATURE, TOP_P
 from headstart.randomness import derive_seed
 from headstart.tokenizers.pieces import END_ID, MASK
 
 NUM_PIECES = 32
-# As for `headstart generate`: likely pieces, but not always the likeliest.
-TEMPERATURE, TOP_P = 0.8, 0.95
 
 
 def sample_of(run: Run, store: TokenStore, seed: int) -> str:

@@ -12,6 +12,7 @@ from headstart.apps.cli.options import json_option
 from headstart.apps.cli.output import print_json, print_tables
 from headstart.apps.cli.pretrain import FOLDER, absolute
 from headstart.apps.cli.reading import ReadingOptions, read_with_progress, reading_options
+from headstart.apps.cli.using import Place, open_run, place_options
 
 if TYPE_CHECKING:
     from headstart.pipeline.evaluate import LanguageEvaluation
@@ -27,16 +28,14 @@ Examples:
 @click.argument("run", type=FOLDER)
 @click.option("--test", multiple=True, required=True, help="The text; may be given several times.")
 @click.option("--figures", type=FOLDER, help="Folder for the loss by position, as PNG and SVG.")
-@click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto.")
-@click.option("--threads", "num_threads", type=click.IntRange(1, 1_024), help="Threads to use.")
+@place_options
 @reading_options
 @json_option
 def evaluate(
     run: Path,
     test: tuple[str, ...],
     figures: Path | None,
-    device: str,
-    num_threads: int | None,
+    place: Place,
     reading: ReadingOptions,
     as_json: bool,
 ) -> None:
@@ -45,7 +44,7 @@ def evaluate(
     Loss, perplexity and bits for each byte, over the whole vocabulary; then the loss by position,
     in texts of one, two and four times the trained length, where the trunk's positions reach.
     """
-    seen = scored(run, test, device, num_threads, reading)
+    seen = scored(run, test, place, reading)
     paths = []
     if figures is not None:
         from headstart.pipeline.evaluate import write_position_figure
@@ -63,24 +62,17 @@ def evaluate(
 
 
 def scored(
-    run: Path,
-    test: tuple[str, ...],
-    device: str,
-    num_threads: int | None,
-    reading: ReadingOptions,
+    run: Path, test: tuple[str, ...], place: Place, reading: ReadingOptions
 ) -> LanguageEvaluation:
     """Loads the run and scores it."""
     import torch
 
     from headstart.pipeline.corpus_stores import CorpusConfig
     from headstart.pipeline.evaluate import evaluate_language
-    from headstart.pipeline.run_folder import load_run
     from headstart.pipeline.this_machine import choose_device
     from headstart.pipeline.watch import Watch
 
-    place = choose_device(device)
-    threads = num_threads or torch.get_num_threads()
-    torch.set_num_threads(threads)
+    opened = open_run(run, place.device, place.num_threads)
     text = CorpusConfig(
         corpus=absolute(test),
         documents=reading.documents,
@@ -88,4 +80,5 @@ def scored(
         skips_bad=reading.skip_bad,
     )
     watch = Watch(say=lambda line: click.echo(line, err=True), read=read_with_progress)
-    return evaluate_language(load_run(run, place), text, place, threads, watch)
+    device, num_threads = choose_device(place.device), torch.get_num_threads()
+    return evaluate_language(opened, text, device, num_threads, watch)

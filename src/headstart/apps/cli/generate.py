@@ -13,6 +13,7 @@ from headstart.apps.cli.output import print_json
 from headstart.apps.cli.using import given_text, open_run, run_argument
 from headstart.apps.cli.values import COUNT_TYPE
 from headstart.errors import RecipeError
+from headstart.pipeline.usual_draw import TEMPERATURE, TOP_P
 
 if TYPE_CHECKING:
     from headstart.decoding.strategy import Strategy
@@ -25,8 +26,6 @@ Examples:
   headstart generate RUN "Bonjour les" --strategy greedy
   echo "Bonjour les" | headstart generate RUN -
 """
-# Small trunks go in circles when greedy, and leave the language when nothing is cut.
-TEMPERATURE, TOP_P = 0.8, 0.95
 # They are written side by side, and each takes memory.
 MOST_TEXTS = 100
 
