@@ -16,6 +16,7 @@ from headstart.models.heads.config import (
 )
 from headstart.objectives.hiding import HidingConfig
 from headstart.training.config import LearningConfig, PlanConfig
+from headstart.transfer.config import TransferConfig
 
 # Good and bad, as most first sets of examples have it.
 NUM_LABELS = 2
@@ -49,6 +50,8 @@ class Recipe:
     learning: LearningConfig = field(default_factory=LearningConfig)
     plan: PlanConfig | None = None
     """What a run has settled for itself; a recipe that nobody has begun has none."""
+    transfer: TransferConfig | None = None
+    """How the trunk is transferred to labels; a recipe that reads plain text has none."""
 
     def __post_init__(self) -> None:
         choose(self.objective, ANSWERED_SHARES, "objective")
@@ -56,6 +59,7 @@ class Recipe:
         require_whole(self, "length", "sequences_per_step", at_least=1)
         self.model.trunk.check_length(self.length)
         check_objective(self.objective, self.model)
+        check_labels(self.transfer, self.model)
 
     @property
     def tokens_per_step(self) -> int:
@@ -64,7 +68,9 @@ class Recipe:
 
     @property
     def task(self) -> Task:
-        """What the model does as it is pretrained."""
+        """What the model does as it stands."""
+        if self.transfer is not None:
+            return "classification"
         is_pair = isinstance(self.model.trunk, EncoderDecoderConfig)
         return "translation" if is_pair else "language-model"
 
@@ -82,10 +88,21 @@ def check_objective(objective: str, model: ModelConfig) -> None:
             f"The objective causal needs a causal trunk, but this one is {trunk.direction}: it "
             "would read the pieces that it should predict."
         )
-    has_pair = isinstance(model.head, LanguageAndNextHeadConfig)
+    # A head for labels has taken the place of the one that the objective needed.
+    has_pair = isinstance(model.head, LanguageAndNextHeadConfig | LabelHeadConfig)
     if objective == "masked+next" and not has_pair:
         raise RecipeError(
             "The objective masked+next needs a language and a next-sentence head, as bert has."
+        )
+
+
+def check_labels(transfer: TransferConfig | None, model: ModelConfig) -> None:
+    """Raises an error where the head and the labels of a transfer do not fit each other."""
+    num_answers = model.head.num_labels if isinstance(model.head, LabelHeadConfig) else None
+    if transfer is not None and num_answers != len(transfer.labels):
+        raise RecipeError(
+            f"The transfer has {len(transfer.labels)} labels, but the head answers "
+            f"{'no labels' if num_answers is None else num_answers}."
         )
 
 

@@ -17,6 +17,7 @@ from headstart.models.heads.config import (
 from headstart.objectives.hiding import HidingConfig
 from headstart.pipeline.recipe import Recipe
 from headstart.training.config import LearningConfig, PlanConfig
+from headstart.transfer.config import TransferConfig
 
 TYPES: Mapping[str, type] = {
     kind.__name__: kind
@@ -32,12 +33,15 @@ TYPES: Mapping[str, type] = {
         HidingConfig,
         LearningConfig,
         PlanConfig,
+        TransferConfig,
     )
 }
 
 
 def to_json(value: object) -> object:
     """Returns a config as JSON values, each object with the name of its type."""
+    if isinstance(value, tuple):
+        return list(value)
     if not is_dataclass(value):
         return value
     return {"type": type(value).__name__} | {
@@ -58,6 +62,8 @@ def recipe_from_json(value: object, where: str) -> Recipe:
 
 def from_json(value: object, where: str) -> Any:
     """Returns the config that a JSON object describes; other values stay as they are."""
+    if isinstance(value, list):
+        return tuple(value)
     if not isinstance(value, dict):
         return value
     kind = choose(str(value.get("type")), TYPES, f"type in {where}")
@@ -86,6 +92,8 @@ def fits(value: object, hint: Any) -> bool:
         return isinstance(value, str)
     if hint is float:
         return isinstance(value, int | float) and not isinstance(value, bool)
+    if get_origin(hint) is tuple:
+        return isinstance(value, tuple) and all(isinstance(item, str) for item in value)
     if hint is int:
         return isinstance(value, int) and not isinstance(value, bool)
     assert isinstance(hint, type | UnionType)

@@ -1,0 +1,126 @@
+"""Which label a text has: what a transferred trunk learns.
+
+Legend: B rows, T positions, D width, N texts, C labels.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from headstart.models.heads.label import LabelHead
+from headstart.models.inputs import Text
+from headstart.models.model import Model
+from headstart.models.trunks import Trunk
+from headstart.objectives.objective import Loss
+from headstart.tokenizers.pieces import PADDING_ID
+
+LABELS = "labels"
+# A text as it is read: one row of ids, or several windows.
+TextRows = Sequence[Sequence[int]]
+Classifier = Model[Trunk, LabelHead]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelBatch:
+    """Texts to be read and judged."""
+
+    text: Text
+    share_NB: Tensor | None
+    """How much each row says of each text; None where every row is a text of its own."""
+    target_N: Tensor
+    names: tuple[str, ...]
+    """What each text is called when something is wrong with it."""
+
+    @property
+    def num_tokens(self) -> int:
+        """The positions of all rows, padding included."""
+        return self.text.tokens_BT.numel()
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many answers are asked for."""
+        return {LABELS: len(self.target_N)}
+
+    def vectors(self, model: Classifier) -> Tensor:
+        """Returns the vector by which each text is judged. Shape (N, D)."""
+        pooled_BD = model.head.pool(model.trunk(self.text), self.text)
+        return pooled_BD if self.share_NB is None else self.share_NB.to(pooled_BD.dtype) @ pooled_BD
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureBatch:
+    """Texts that a frozen trunk has read already."""
+
+    vector_ND: Tensor
+    target_N: Tensor
+    names: tuple[str, ...]
+
+    @property
+    def num_tokens(self) -> int:
+        """The vectors that are judged, each as one."""
+        return len(self.vector_ND)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many answers are asked for."""
+        return {LABELS: len(self.target_N)}
+
+    def vectors(self, _model: Classifier) -> Tensor:
+        """Returns the vector by which each text is judged. Shape (N, D)."""
+        return self.vector_ND
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Finds the label of each text; labels may weigh differently."""
+
+    weight_C: Tensor | None = None
+
+    def loss(self, model: Classifier, batch: LabelBatch | FeatureBatch) -> Loss:
+        """Returns the loss of all answers, summed."""
+        logits_NC = label_logits(model, batch)
+        weight_C = None if self.weight_C is None else self.weight_C.to(logits_NC)
+        return {
+            LABELS: F.cross_entropy(logits_NC, batch.target_N, weight=weight_C, reduction="sum")
+        }
+
+
+def label_logits(model: Classifier, batch: LabelBatch | FeatureBatch) -> Tensor:
+    """Returns the score of each label for each text. Shape (N, C)."""
+    logits_NC: Tensor = model.head.output(batch.vectors(model))
+    return logits_NC.float()
+
+
+def to_label_batch(
+    texts: Sequence[TextRows], targets: Sequence[int], names: Sequence[str], device: str
+) -> LabelBatch:
+    """Returns texts as a batch on a device, padded behind; windows are weighed by their pieces."""
+    rows = list(chain.from_iterable(texts))
+    longest = max(map(len, rows))
+    tokens_BT = torch.full((len(rows), longest), PADDING_ID)
+    for number, row in enumerate(rows):
+        tokens_BT[number, : len(row)] = torch.tensor(row)
+    length_B1 = torch.tensor([[len(row)] for row in rows])
+    is_token_BT = torch.arange(longest) < length_B1
+    is_padded = not bool(is_token_BT.all())
+    return LabelBatch(
+        text=Text(tokens_BT.to(device), is_token_BT.to(device) if is_padded else None),
+        share_NB=None if len(rows) == len(texts) else window_shares(texts).to(device),
+        target_N=torch.tensor(targets).to(device),
+        names=tuple(names),
+    )
+
+
+def window_shares(texts: Sequence[TextRows]) -> Tensor:
+    """Returns the share of each row in the pieces of its text, 0 in all others. Shape (N, B)."""
+    share_NB = torch.zeros(len(texts), sum(map(len, texts)))
+    place = 0
+    for number, rows in enumerate(texts):
+        lengths = torch.tensor([float(len(row)) for row in rows])
+        share_NB[number, place : place + len(rows)] = lengths / lengths.sum()
+        place += len(rows)
+    return share_NB

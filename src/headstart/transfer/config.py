@@ -1,0 +1,61 @@
+"""How a trunk is transferred to labels; frozen and free of torch."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from headstart.errors import RecipeError
+from headstart.models.config import MOST, require_choice, require_whole
+
+Mode = Literal["full", "frozen", "gradual"]
+LongTexts = Literal["cut", "windows"]
+BestBy = Literal["accuracy", "macro-f1", "loss"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransferConfig:
+    """The labels, which part of the trunk learns and how fast, and when it is enough."""
+
+    labels: tuple[str, ...]
+    """The labels in the order of the head's answers."""
+    is_warm: bool
+    """Whether the trunk was pretrained; else its first weights are drawn."""
+    mode: Mode = "full"
+    layer_decay: float = 1.0
+    """The rate of each layer as a share of the one above it."""
+    num_fresh_layers: int = 0
+    """Layers at the top that begin with drawn weights although the trunk was pretrained."""
+    weighs_labels: bool = False
+    """Whether rare labels weigh as much in all as frequent ones."""
+    long_texts: LongTexts = "cut"
+    """A text longer than a row is cut, or read in windows whose vectors are pooled."""
+    patience: int = 0
+    """Epochs without a better one before a run ends; 0 never ends it early."""
+    best_by: BestBy = "accuracy"
+    num_averaged: int = 1
+    """The best epochs whose weights are averaged; 1 keeps the best alone."""
+
+    def __post_init__(self) -> None:
+        require_choice("mode", self.mode, get_args(Mode))
+        require_choice("long_texts", self.long_texts, get_args(LongTexts))
+        require_choice("best_by", self.best_by, get_args(BestBy))
+        require_whole(self, "num_fresh_layers", "patience", at_least=0, at_most=MOST)
+        require_whole(self, "num_averaged", at_least=1, at_most=100)
+        if len(set(self.labels)) != len(self.labels) or len(self.labels) < 2:
+            raise RecipeError(
+                f"The labels are {', '.join(self.labels) or 'none'}; at least two different ones "
+                "are needed."
+            )
+        if not 0 < self.layer_decay <= 1:
+            raise RecipeError(
+                f"layer_decay is {self.layer_decay}; it must be above 0 and at most 1."
+            )
+        if self.mode == "frozen" and not self.is_warm:
+            raise RecipeError(
+                "A frozen trunk must have learned something, but this one is cold. Name a run with "
+                "--from, or choose --mode full."
+            )
+        if self.mode == "frozen" and self.num_fresh_layers:
+            raise RecipeError(
+                f"num_fresh_layers is {self.num_fresh_layers}, but a frozen trunk would never "
+                "teach them anything. Choose --mode full, or leave it out."
+            )
