@@ -1,12 +1,11 @@
 """A classifier's run at work: texts of any number to the probability of each label.
 
-Legend: N texts, R rows, C labels, D width.
+Legend: N texts, C labels, D width.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,18 +14,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headstart.errors import DamagedFileError
-from headstart.objectives.labels import TextRows, window_shares
-from headstart.pipeline.feeding import as_text, device_of
 from headstart.pipeline.run_files import RESULTS_FILE, is_finished, read_recipe, read_results
 from headstart.pipeline.run_folder import Run, load_run
 from headstart.pipeline.text_rows import TextReader, reader_of, transfer_of
+from headstart.pipeline.text_vectors import text_vectors
 
 # Texts among which those of like length are read together; of long ones fewer, so that neither
 # very many texts nor very long ones fill the memory.
 NUM_TEXTS_AT_ONCE = 4_096
 NUM_LETTERS_AT_ONCE = 4 << 20
-# Positions of one batch, padding included: more gain nothing on a processor, whose cache they fill.
-NUM_POSITIONS_PER_BATCH = 4_096
 
 Numbers = NDArray[np.float32]
 
@@ -74,7 +70,7 @@ def probabilities(classifier: Classifier, texts: Iterable[str]) -> Iterator[Numb
         yield from judged(classifier, vectors)
 
 
-def text_vectors(classifier: Classifier, texts: Iterable[str]) -> Iterator[Numbers]:
+def vectors_of(classifier: Classifier, texts: Iterable[str]) -> Iterator[Numbers]:
     """Yields the vector by which each text is judged, in order. Shape (D,)."""
     for vectors in vectors_of_parts(classifier, texts):
         yield from vectors.float().cpu().numpy()
@@ -91,7 +87,7 @@ def judged(classifier: Classifier, vector_ND: Tensor) -> Numbers:
 def vectors_of_parts(classifier: Classifier, texts: Iterable[str]) -> Iterator[Tensor]:
     """Yields the vectors of some thousand texts at a time. Shape (N, D)."""
     for part in parts_of(texts):
-        yield pooled(classifier.run, classifier.reader.rows_of_all(part))
+        yield text_vectors(classifier.run.model, classifier.reader.rows_of_all(part))
 
 
 def parts_of(texts: Iterable[str]) -> Iterator[list[str]]:
@@ -106,34 +102,3 @@ def parts_of(texts: Iterable[str]) -> Iterator[list[str]]:
             part, num_letters = [], 0
     if part:
         yield part
-
-
-@torch.inference_mode()
-def pooled(run: Run, texts: Sequence[TextRows]) -> Tensor:
-    """Returns one vector for each text; rows of like length are read together. Shape (N, D)."""
-    rows = list(chain.from_iterable(texts))
-    order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
-    vector_RD = torch.empty(len(rows), run.model.trunk.config.width, device=device_of(run))
-    for places in batches([len(rows[place]) for place in order]):
-        batch = [order[place] for place in places]
-        text = as_text(run, [rows[place] for place in batch])
-        vector_RD[batch] = run.model.head.pool(run.model.trunk(text), text).float()
-    if len(rows) == len(texts):
-        return vector_RD
-    ends = np.cumsum([0, *map(len, texts)]).tolist()
-    joined = [
-        window_shares([text]).to(vector_RD) @ vector_RD[begin:end]
-        for text, (begin, end) in zip(texts, pairwise(ends), strict=True)
-    ]
-    return torch.cat(joined)
-
-
-def batches(lengths: Sequence[int]) -> Iterator[range]:
-    """Yields the places of rows, sorted by length, that a batch has room for once padded."""
-    begin = 0
-    for place, length in enumerate(lengths):
-        if place > begin and length * (place - begin + 1) > NUM_POSITIONS_PER_BATCH:
-            yield range(begin, place)
-            begin = place
-    if lengths:
-        yield range(begin, len(lengths))

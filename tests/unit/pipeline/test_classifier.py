@@ -13,13 +13,13 @@ from headstart.models.heads.config import LanguageHeadConfig
 from headstart.models.inputs import Text
 from headstart.objectives.labels import label_logits, to_label_batch
 from headstart.pipeline import classifier as module
+from headstart.pipeline import text_vectors
 from headstart.pipeline.classifier import (
     Classifier,
-    batches,
     load_classifier,
     parts_of,
     probabilities,
-    text_vectors,
+    vectors_of,
 )
 
 TEXTS = [sentence(seed, 1 + seed * 7 % 40) for seed in range(30)] + ["", "☃ ω", "good"]
@@ -67,7 +67,7 @@ def test_order_is_kept_over_small_parts_and_batches(monkeypatch):
     classifier = Classifier(run_of(recipe_of("compact-masked", "windows")), 1.0)
     expected = np.stack(list(probabilities(classifier, TEXTS)))
     monkeypatch.setattr(module, "NUM_TEXTS_AT_ONCE", 7)
-    monkeypatch.setattr(module, "NUM_POSITIONS_PER_BATCH", 50)
+    monkeypatch.setitem(text_vectors.NUM_POSITIONS_PER_BATCH, "cpu", 50)
     found = np.stack(list(probabilities(classifier, iter(TEXTS))))
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert list(probabilities(classifier, [])) == []
@@ -75,7 +75,7 @@ def test_order_is_kept_over_small_parts_and_batches(monkeypatch):
 
 def test_vectors_are_those_that_are_judged():
     classifier = Classifier(run_of(recipe_of("bert", "windows")), 2.0)
-    vectors = torch.from_numpy(np.stack(list(text_vectors(classifier, TEXTS))))
+    vectors = torch.from_numpy(np.stack(list(vectors_of(classifier, TEXTS))))
     found = np.stack(list(probabilities(classifier, TEXTS)))
     with torch.no_grad():
         expected = (classifier.run.model.head.output(vectors) / 2).softmax(dim=1)
@@ -95,16 +95,6 @@ def test_no_more_is_held_than_a_part(monkeypatch):
     next(probabilities(classifier, texts()))
     assert len(taken) == 3
     assert [len(part) for part in parts_of(["a" * 300, "b", "c" * 99, "d"])] == [1, 2, 1]
-
-
-def test_batches_take_every_row_once_and_only_as_much_as_fits():
-    lengths = sorted([1, 2, 3, 500, 5000, *range(1, 300)])
-    found = list(batches(lengths))
-    assert [place for places in found for place in places] == list(range(len(lengths)))
-    for places in found:
-        longest = lengths[places[-1]]
-        assert len(places) == 1 or longest * len(places) <= module.NUM_POSITIONS_PER_BATCH
-    assert list(batches([])) == []
 
 
 def test_no_gradient_is_kept():
