@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headstart import __version__
 from headstart.apps.cli.options import packed
+from headstart.apps.cli.progress import shown_work
 from headstart.apps.cli.reading import (
     ReadingOptions,
     echo_complaints,
@@ -29,7 +31,7 @@ from headstart.corpora.documents import Document
 from headstart.corpora.places import Place as TextPlace
 from headstart.corpora.sources import find_files
 from headstart.errors import RecipeError
-from headstart.files import check_writable
+from headstart.files import check_writable, write_bytes
 
 if TYPE_CHECKING:
     from headstart.pipeline.classifier import Classifier
@@ -88,7 +90,8 @@ def predict(
     .txt, or the text column of a table; lines without text are left out.
     """
     check_wanted(wanted)
-    documents = wanted_documents(wanted, reading)
+    texts = [given_text(text) for text in wanted.texts]
+    documents = file_documents(wanted, reading) if wanted.file else text_documents(texts)
     classifier = open_classifier(run, place)
     from headstart.pipeline.predict import predictions, write_predictions
 
@@ -98,6 +101,8 @@ def predict(
         report_table(wanted.out, num_texts, as_json=as_json)
     else:
         show(found, classifier, as_json=as_json)
+    if wanted.explain is not None:
+        write_explanation(classifier, texts[0], wanted.explain)
 
 
 def check_wanted(wanted: Wanted) -> None:
@@ -119,13 +124,15 @@ def check_wanted(wanted: Wanted) -> None:
             check_writable(path.parent)
 
 
-def wanted_documents(wanted: Wanted, reading: ReadingOptions) -> Iterable[Document]:
-    """Returns the texts that were given, or a stream of those of a file."""
-    if wanted.file is None:
-        return [
-            Document(given_text(text), TextPlace(Path("TEXT"), number))
-            for number, text in enumerate(wanted.texts, start=1)
-        ]
+def text_documents(texts: list[str]) -> Iterator[Document]:
+    """Yields texts that were given one by one, numbered as lines are."""
+    for number, text in enumerate(texts, start=1):
+        yield Document(text, TextPlace(Path("TEXT"), number))
+
+
+def file_documents(wanted: Wanted, options: ReadingOptions) -> Iterator[Document]:
+    """Returns the texts of a file with progress; a file that cannot be used is refused at once."""
+    assert wanted.file is not None
     paths = find_files([wanted.file])
     if len(paths) > 1:
         raise RecipeError(
@@ -134,10 +141,10 @@ def wanted_documents(wanted: Wanted, reading: ReadingOptions) -> Iterable[Docume
         )
     if wanted.out is not None and wanted.out.resolve() == paths[0].resolve():
         raise RecipeError(f"--out {wanted.out} would replace the texts. Name another file.")
-    return file_documents(paths, reading)
+    return read(paths, options)
 
 
-def file_documents(paths: list[Path], options: ReadingOptions) -> Iterator[Document]:
+def read(paths: list[Path], options: ReadingOptions) -> Iterator[Document]:
     """Yields the texts of a file with progress, and says at the end what was skipped."""
     reading = options.start()
     yield from read_with_progress(paths, reading, "Labelling texts")
@@ -163,6 +170,20 @@ def prediction_json(one: Prediction) -> dict[str, object]:
         "probability": one.probability,
         "probabilities": one.probabilities,
     }
+
+
+def write_explanation(classifier: Classifier, text: str, path: Path) -> None:
+    """Writes what carried the decision about a text as a page, and says how well it adds up."""
+    from headstart.pipeline.explain import explain
+    from headstart.reports.explanation_page import explanation_page
+    from headstart.reports.page import page_html
+
+    with shown_work("Explaining the decision"):
+        explanation = explain(classifier, text)
+    write_bytes(path, page_html(explanation_page(explanation, __version__)).encode())
+    # On the error stream: what a program reads stays one object a line.
+    gap = f"{100 * explanation.account.gap:.2f} %"
+    click.echo(f"Wrote {path}: what carried the decision (completeness gap {gap})", err=True)
 
 
 def report_table(path: Path, num_texts: dict[str, int], *, as_json: bool) -> None:

@@ -1,0 +1,74 @@
+"""Attention by layer and head, as small maps with what each head mostly does.
+
+Legend: H heads, T pieces.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.cut_text import WORD_START
+from headstart.evaluation.explanation import AttentionMaps
+from headstart.reports.page import Html, element, escape, figure_html, join, paragraph
+from headstart.reports.page.heat_map import heat_map
+
+GRID = "display:grid;grid-template-columns:repeat(auto-fill,minmax(7.5rem,1fr));gap:.2rem .9rem"
+ABOUT = (
+    "Each square is a pair of pieces: a row is a piece that asks, a column one that answers, and "
+    "the darker it is, the more of its answer is taken. Below each head stands what it does most."
+)
+
+
+def attention_html(maps: AttentionMaps) -> Html:
+    """Returns the maps of all heads, layer by layer, above the pieces that they are of."""
+    notes = [ABOUT]
+    num_shown = len(maps.pieces)
+    if num_shown < maps.num_pieces:
+        notes.append(
+            f"The maps show the first {num_shown} of the {maps.num_pieces:,} pieces that were "
+            "read; what a piece takes from later ones is left out, so that rows may add up to less."
+        )
+    layers = [
+        join(element("h3", escape(f"Layer {number}")), layer_html(weights_HTT))
+        for number, weights_HTT in enumerate(maps.layers, start=1)
+    ]
+    return join(*(paragraph(escape(note)) for note in notes), *layers, pieces_html(maps.pieces))
+
+
+def layer_html(weights_HTT: NDArray[np.float32]) -> Html:
+    """Returns the maps of one layer side by side."""
+    figures = [
+        figure_html(
+            heat_map(weights_TT, f"Head {number}"), escape(f"{number}: {habit(weights_TT)}")
+        )
+        for number, weights_TT in enumerate(weights_HTT, start=1)
+    ]
+    return element("div", figures, {"style": GRID})
+
+
+def habit(weights_TT: NDArray[np.float32]) -> str:
+    """Says where a head looks most, on average over the pieces that ask."""
+    length = len(weights_TT)
+    shares = {
+        "itself": float(np.trace(weights_TT)) / length,
+        "the one before": float(np.trace(weights_TT, offset=-1)) / length,
+        "the one behind": float(np.trace(weights_TT, offset=1)) / length,
+        # The first piece itself aside, for which this is no habit.
+        "the first": float(weights_TT[1:, 0].sum()) / length,
+    }
+    name, share = max(shares.items(), key=lambda pair: pair[1])
+    if share < 0.25:
+        return "many places"
+    return f"{name}, {100 * share:.0f} %"
+
+
+def pieces_html(pieces: tuple[str, ...]) -> Html:
+    """Returns the pieces in order, numbered as they stand in the maps."""
+    items = [element("li", escape(piece.replace(WORD_START, "·"))) for piece in pieces]
+    style = "columns:7rem;font-family:var(--mono);font-size:.8rem;max-width:none"
+    return element(
+        "details",
+        [
+            element("summary", escape("The pieces, in the order of rows and columns")),
+            element("ol", items, {"style": style}),
+        ],
+    )
