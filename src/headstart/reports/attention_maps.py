@@ -1,7 +1,4 @@
-"""Attention by layer and head, as small maps with what each head mostly does.
-
-Legend: H heads, T pieces.
-"""
+"""Attention by layer and head, as small maps with what each head mostly does."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,32 +25,30 @@ def attention_html(maps: AttentionMaps) -> Html:
             "read; what a piece takes from later ones is left out, so that rows may add up to less."
         )
     layers = [
-        join(element("h3", escape(f"Layer {number}")), layer_html(weights_HTT))
-        for number, weights_HTT in enumerate(maps.layers, start=1)
+        join(element("h3", escape(f"Layer {number}")), layer_html(layer))
+        for number, layer in enumerate(maps.layers, start=1)
     ]
     return join(*(paragraph(escape(note)) for note in notes), *layers, pieces_html(maps.pieces))
 
 
-def layer_html(weights_HTT: NDArray[np.float32]) -> Html:
+def layer_html(layer: NDArray[np.float32]) -> Html:
     """Returns the maps of one layer side by side."""
     figures = [
-        figure_html(
-            heat_map(weights_TT, f"Head {number}"), escape(f"{number}: {habit(weights_TT)}")
-        )
-        for number, weights_TT in enumerate(weights_HTT, start=1)
+        figure_html(heat_map(weights, f"Head {number}"), escape(f"{number}: {habit(weights)}"))
+        for number, weights in enumerate(layer, start=1)
     ]
     return element("div", figures, {"style": GRID})
 
 
-def habit(weights_TT: NDArray[np.float32]) -> str:
+def habit(weights: NDArray[np.float32]) -> str:
     """Says where a head looks most, on average over the pieces that ask."""
-    length = len(weights_TT)
+    length = len(weights)
     shares = {
-        "itself": float(np.trace(weights_TT)) / length,
-        "the one before": float(np.trace(weights_TT, offset=-1)) / length,
-        "the one behind": float(np.trace(weights_TT, offset=1)) / length,
+        "itself": float(np.trace(weights)) / length,
+        "the one before": float(np.trace(weights, offset=-1)) / length,
+        "the one behind": float(np.trace(weights, offset=1)) / length,
         # The first piece itself aside, for which this is no habit.
-        "the first": float(weights_TT[1:, 0].sum()) / length,
+        "the first": float(weights[1:, 0].sum()) / length,
     }
     name, share = max(shares.items(), key=lambda pair: pair[1])
     if share < 0.25:
