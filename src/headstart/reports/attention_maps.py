@@ -11,7 +11,8 @@ from headstart.reports.page.heat_map import heat_map
 GRID = "display:grid;grid-template-columns:repeat(auto-fill,minmax(7.5rem,1fr));gap:.2rem .9rem"
 ABOUT = (
     "Each square is a pair of pieces: a row is a piece that asks, a column one that answers, and "
-    "the darker it is, the more of its answer is taken. Below each head stands what it does most."
+    "the stronger its colour, the more of that answer is taken; the largest share of each map has "
+    "the full colour. Below each head stands where it looks most on average."
 )
 
 
@@ -34,7 +35,11 @@ def attention_html(maps: AttentionMaps) -> Html:
 def layer_html(layer: NDArray[np.float32]) -> Html:
     """Returns the maps of one layer side by side."""
     figures = [
-        figure_html(heat_map(weights, f"Head {number}"), escape(f"{number}: {habit(weights)}"))
+        figure_html(
+            # Of many pieces each has little: against the largest, the pattern can be seen.
+            heat_map(weights / weights.max(), f"Head {number}"),
+            escape(f"{number}: {habit(weights)}; at most {100 * weights.max():.0f} %"),
+        )
         for number, weights in enumerate(layer, start=1)
     ]
     return element("div", figures, {"style": GRID})

@@ -92,8 +92,11 @@ def coloured(account: Account) -> Html:
         parts.append(escape(account.text[place : piece.begin]))
         parts.append(coloured_piece(account.text[piece.begin : piece.end], piece.share, most))
         place = piece.end
-    rest = escape(account.text[place:])
-    parts.append(element("span", rest, {"class": "soft"}) if account.num_unread else rest)
+    rest = account.text[place:]
+    if account.num_unread:
+        parts.append(element("span", escape(f" {shortened(rest)}"), {"class": "soft"}))
+    else:
+        parts.append(escape(rest))
     return Html("".join(parts))
 
 
@@ -144,7 +147,7 @@ def account_section(explanation: Explanation) -> Html:
     total = sum(piece.share for piece in account.pieces)
     others = [label for label in explanation.probabilities if label != explanation.label]
     above = others[0] if len(others) == 1 else f"the mean of the {len(others)} others"
-    gap = f"{100 * account.gap:.2f} %"
+    gap = f"{100 * account.gap:.2g} %"
     table = Table(
         title="The margin and its parts",
         columns=("what", "margin"),

@@ -182,7 +182,7 @@ def write_explanation(classifier: Classifier, text: str, path: Path) -> None:
         explanation = explain(classifier, text)
     write_bytes(path, page_html(explanation_page(explanation, __version__)).encode())
     # On the error stream: what a program reads stays one object a line.
-    gap = f"{100 * explanation.account.gap:.2f} %"
+    gap = f"{100 * explanation.account.gap:.2g} %"
     click.echo(f"Wrote {path}: what carried the decision (completeness gap {gap})", err=True)
 
 
