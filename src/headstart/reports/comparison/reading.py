@@ -73,6 +73,8 @@ def check_sense(comparison: Comparison, where: str) -> None:
     named = {row.system for row in comparison.scores}
     named |= {row.system for row in comparison.curves}
     named |= {row.system for row in comparison.errors}
+    named |= {row.system for row in comparison.reaching}
+    named |= {row.system for row in comparison.label_worth}
     named |= {key for row in comparison.differences for key in (row.of, row.to)}
     if strangers := sorted(named - set(keys)):
         refuse(where, f"it has numbers of {strangers[0]!r}, which is none of its systems")

@@ -147,6 +147,23 @@ class Comparison:
         wanted = (system, size, test, metric)
         return next((row for row in self.scores if place_of(row) == wanted), None)
 
+    def differences_on(self, test: str) -> list[Difference]:
+        """Returns the differences on a test: the primary first, then those with the most labels."""
+        shown = [row for row in self.differences if row.test == test and row.metric == "accuracy"]
+        return sorted(shown, key=lambda row: (not row.is_primary, -row.size))
+
+    def cold_best(self, cold: str, size: int) -> float | None:
+        """Returns the best of a cold start on validation, where something is held against it."""
+        system = self.system(cold)
+        if system.kind != "cold":
+            return None
+        for row in self.reaching:
+            # Where there are several shapes, each has a cold start of its own.
+            is_its_own = system.trunk in (None, self.system(row.system).trunk)
+            if row.size == size and is_its_own:
+                return row.cold_best
+        return None
+
     @property
     def sizes(self) -> list[int]:
         """The numbers of labels that were tried, the smallest first."""

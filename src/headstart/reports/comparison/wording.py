@@ -1,21 +1,38 @@
 """Numbers and names of a comparison as people read them."""
 
-from headstart.reports.comparison.record import Comparison, Difference, Score
+from headstart.reports.comparison.record import Comparison, Difference, LabelWorth, Score
 from headstart.reports.numbers import show_count
 
 MINUS = "\N{MINUS SIGN}"
 NOTHING_SHOWN = "\N{EM DASH}"
 KIND_NAMES = {
-    "warm": "warm start",
-    "cold": "cold start",
-    "frozen": "frozen trunk",
+    "warm": "warm",
+    "cold": "cold",
+    "frozen": "frozen",
     "tfidf": "TF-IDF",
     "majority": "majority",
 }
+ANSWER_WORDS = {
+    "helps": "Pretraining helps here",
+    "no evidence": "No evidence that pretraining helps here",
+    "hurts": "Pretraining hurts here",
+}
+
+
+def headline(comparison: Comparison) -> str:
+    """Returns the answer in one sentence, which also says when another line is the better one."""
+    verdict = comparison.verdict
+    said = ANSWER_WORDS[verdict.answer]
+    if verdict.better_line is None:
+        return f"{said}."
+    keys = [system.key for system in comparison.systems]
+    better = verdict.better_line
+    name = name_of(comparison, better) if better in keys else KIND_NAMES.get(better, better)
+    return f"{said}, {'but' if verdict.answer == 'helps' else 'and'} {name} is the better choice."
 
 
 def name_of(comparison: Comparison, key: str) -> str:
-    """Returns what a system is called: its kind in words, and its trunk where there are several."""
+    """Returns what a system is called: by its kind, and its trunk where there are several."""
     system = comparison.system(key)
     name = KIND_NAMES[system.kind]
     if len(comparison.of_kind(system.kind)) > 1:
@@ -72,3 +89,15 @@ def show_pair(comparison: Comparison, row: Difference) -> str:
 def show_labels(size: int) -> str:
     """Returns a number of labels in words."""
     return "1 label" if size == 1 else f"{show_count(size)} labels"
+
+
+def show_worth(row: LabelWorth) -> str:
+    """Returns how many times the labels, such as "4.0 (3.1 to 5.2)" or "at least 4.0"."""
+    if row.factor is None:
+        return NOTHING_SHOWN
+    shown = f"{'at least ' if row.is_at_least else ''}{row.factor:.1f}"
+    if row.low is None and row.high is None:
+        return shown
+    if row.high is None:
+        return f"{shown} ({row.low:.1f} or more)"
+    return f"{shown} ({'up' if row.low is None else f'{row.low:.1f}'} to {row.high:.1f})"

@@ -2,20 +2,21 @@
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator, PercentFormatter
+from matplotlib.ticker import NullLocator
 
 from headstart.reports.comparison.record import Comparison, Score
 from headstart.reports.comparison.wording import name_of
-from headstart.reports.figures.direct_labels import Label, write_labels
+from headstart.reports.figures.direct_labels import Label, inches_of, plain, write_labels
 from headstart.reports.figures.looks import Look, looks
 from headstart.reports.figures.palette import COLOURS
-from headstart.reports.figures.style import new_axes
+from headstart.reports.figures.style import new_axes, show_percents
 from headstart.reports.numbers import show_count
 
-WIDTH, HEIGHT = 6.2, 4.2
+PLOT_WIDTH, HEIGHT = 4.5, 3.7
 AXES_SHARE = 0.8
-# Each system stands a little beside the last, so that no interval hides another.
-STEP_ASIDE = 0.012
+# Each system stands a little beside the last, so that no interval hides another; by so much of
+# the axis, and by more where there is but one number of labels.
+STEP_ASIDE, STEP_ALONE = 0.012, 0.15
 LEAST_RATIO = 2.0
 
 
@@ -27,15 +28,18 @@ def draw(comparison: Comparison) -> Figure | None:
     ]
     if not systems:
         return None
-    figure, axes = new_axes(WIDTH, HEIGHT, f"Accuracy on the {test} test, with 95 % intervals")
     look = looks(comparison)
+    names = {key: name_of(comparison, key) for key, _ in systems}
+    width = PLOT_WIDTH + max(inches_of(plain(name)) for name in names.values())
+    figure, axes = new_axes(width, HEIGHT, f"Accuracy on the {test} test, with 95 % intervals")
     ratio = max(max(comparison.sizes) / min(comparison.sizes), LEAST_RATIO)
+    step = STEP_ASIDE if len(comparison.sizes) > 1 else STEP_ALONE
     for number, (key, rows) in enumerate(systems):
-        aside = ratio ** (STEP_ASIDE * (number - (len(systems) - 1) / 2))
+        aside = ratio ** (step * (number - (len(systems) - 1) / 2))
         draw_system(axes, rows, aside, look[key])
     finish(axes, comparison)
     labels = [
-        Label(text=name_of(comparison, key), height=rows[-1].mean, colour=look[key].colour)
+        Label(text=names[key], height=rows[-1].mean, colour=look[key].colour)
         for key, rows in systems
     ]
     write_labels(axes, labels, HEIGHT * AXES_SHARE)
@@ -74,7 +78,7 @@ def finish(axes: Axes, comparison: Comparison) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
     if len(sizes) == 1:
         axes.set_xlim(sizes[0] / LEAST_RATIO, sizes[0] * LEAST_RATIO)
-    axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    show_percents(axes.yaxis)
     axes.grid(axis="y", color=COLOURS["hairline"].light, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.set_xlabel("labelled examples to learn from" + (", log scale" if len(sizes) > 1 else ""))

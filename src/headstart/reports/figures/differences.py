@@ -12,30 +12,29 @@ from headstart.reports.comparison.wording import (
     show_p,
     show_pair,
 )
-from headstart.reports.figures.direct_labels import plain
+from headstart.reports.figures.direct_labels import inches_of, plain
 from headstart.reports.figures.looks import looks
 from headstart.reports.figures.palette import COLOURS
 
 FONT_SIZE = 9
 # Inches. The layout is made by hand: columns of text beside axes are more than the engine can do.
-PLOT_WIDTH, ROW_HEIGHT, ABOVE, BELOW, MARGIN = 3.0, 0.28, 0.75, 0.6, 0.12
-SIGN_WIDTH = 0.082
+PLOT_WIDTH, ROW_HEIGHT, ABOVE, BELOW, MARGIN = 3.0, 0.28, 0.7, 0.6, 0.12
 # Where each column of numbers ends, from the right of the axes.
 COLUMNS = {"points": 0.65, "95 % interval": 1.85, "p": 2.5, "corrected p": 3.4}
 
 
 def draw(comparison: Comparison) -> Figure | None:
     """Draws a row a difference in accuracy on the verdict's test; None where there are none."""
-    rows = ordered(comparison)
+    rows = comparison.differences_on(comparison.verdict.test)
     if not rows:
         return None
-    axes = new_plot(max(len(row_name(comparison, row)) for row in rows), places(rows)[-1] + 1)
+    axes = new_plot(max(inches_of(row_name(comparison, row)) for row in rows), places(rows)[-1] + 1)
     look = looks(comparison)
     for place, row in zip(places(rows), rows, strict=True):
         draw_row(axes, row, place, look[row.to].colour)
         write_row(axes, comparison, row, place)
     for name, inches in COLUMNS.items():
-        write(axes, 1 + inches / PLOT_WIDTH, -1.05, name, is_strong=False)
+        write(axes, 1 + inches / PLOT_WIDTH, -0.95, name, is_strong=False)
     finish(axes, rows)
     figure = axes.figure
     assert isinstance(figure, Figure)
@@ -45,9 +44,9 @@ def draw(comparison: Comparison) -> Figure | None:
     return figure
 
 
-def new_plot(longest: int, num_rows: float) -> Axes:
-    """Returns axes with room for names of so many signs on the left and for numbers beside."""
-    left = MARGIN + SIGN_WIDTH * longest
+def new_plot(name_width: float, num_rows: float) -> Axes:
+    """Returns axes with room for names of so many inches on the left and for numbers beside."""
+    left = MARGIN + name_width
     width = left + PLOT_WIDTH + max(COLUMNS.values()) + MARGIN
     rows = ROW_HEIGHT * num_rows
     height = ABOVE + rows + BELOW
@@ -61,13 +60,6 @@ def new_plot(longest: int, num_rows: float) -> Axes:
 def row_name(comparison: Comparison, row: Difference) -> str:
     """Returns what a row is about."""
     return plain(f"{show_pair(comparison, row)}, {show_labels(row.size)}", 70)
-
-
-def ordered(comparison: Comparison) -> list[Difference]:
-    """Returns the differences to show: the primary first, then by the number of labels."""
-    test = comparison.verdict.test
-    shown = [row for row in comparison.differences if row.test == test and row.metric == "accuracy"]
-    return sorted(shown, key=lambda row: (not row.is_primary, -row.size))
 
 
 def places(rows: list[Difference]) -> list[float]:
@@ -129,5 +121,12 @@ def finish(axes: Axes, rows: list[Difference]) -> None:
     axes.yaxis.set_visible(False)
     axes.grid(axis="x", color=COLOURS["hairline"].light, linewidth=0.6)
     axes.set_axisbelow(True)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:+g}".replace("-", MINUS))
+    axes.xaxis.set_major_formatter(
+        lambda value, _: (f"{value:+g}" if value else "0").replace("-", MINUS)
+    )
     axes.set_xlabel("points; right of 0: the first named is better")
+
+
+def show_tick(points: float) -> str:
+    """Returns a tick with its sign, such as "+5"."""
+    return (f"{points:+g}" if points else "0").replace("-", MINUS)

@@ -1,5 +1,6 @@
 """Names beside what they name, none over another, instead of a legend."""
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -7,6 +8,8 @@ from matplotlib.axes import Axes
 
 FONT_SIZE = 9
 POINTS_PER_INCH = 72
+# Inches that a sign takes, on average and in bold.
+SIGN_WIDTH = 0.072
 # The height of a line of text, with some air.
 LINE_HEIGHT = 1.3
 
@@ -62,3 +65,9 @@ def plain(text: str, length: int = 32) -> str:
     if len(shown) > length:
         shown = f"{shown[: length - 1]}…"
     return shown.replace("$", r"\$")
+
+
+def inches_of(text: str) -> float:
+    """Returns about how wide a name is; signs of the East are as wide as two."""
+    wide = sum(unicodedata.east_asian_width(sign) in "WF" for sign in text)
+    return SIGN_WIDTH * (len(text) + wide)

@@ -4,21 +4,23 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import MaxNLocator
 
 from headstart.reports.comparison.record import Comparison, Curve
 from headstart.reports.comparison.wording import name_of, show_labels, show_percent
-from headstart.reports.figures.direct_labels import Label, plain, write_labels
+from headstart.reports.figures.direct_labels import Label, inches_of, plain, write_labels
 from headstart.reports.figures.looks import Look, looks
 from headstart.reports.figures.palette import COLOURS
+from headstart.reports.figures.style import show_percents
 
-PANEL_WIDTH, PANEL_HEIGHT = 4.9, 3.3
+PLOT_WIDTH, PANEL_HEIGHT = 3.5, 3.1
 MOST_COLUMNS = 3
 # What axes keep of their panel's height beside title and names of the axes.
 AXES_SHARE = 0.74
 BAND_ALPHA = 0.16
 # Bands of few seeds are wide; beyond so much of the means they are cut off by the frame.
 MOST_BAND = 0.08
+INK = "#000000"
 
 
 def draw(comparison: Comparison) -> Figure | None:
@@ -41,7 +43,9 @@ def panels(comparison: Comparison, sizes: Sequence[int]) -> Figure:
     """Draws panels side by side, in as many rows as they need."""
     columns = min(MOST_COLUMNS, len(sizes))
     rows = -(-len(sizes) // columns)
-    figure = Figure(figsize=(PANEL_WIDTH * columns, PANEL_HEIGHT * rows), layout="constrained")
+    names = [end_name(comparison, curve) for curve in comparison.curves]
+    width = PLOT_WIDTH + max(inches_of(plain(name)) for name in names)
+    figure = Figure(figsize=(width * columns, PANEL_HEIGHT * rows), layout="constrained")
     low, high = scale(comparison)
     look = looks(comparison)
     for number, size in enumerate(sizes):
@@ -69,7 +73,7 @@ def draw_size(axes: Axes, comparison: Comparison, size: int, look: dict[str, Loo
     axes.set_title(f"with {show_labels(size)}", loc="left", fontsize=11)
     axes.spines[["top", "right"]].set_visible(False)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    show_percents(axes.yaxis)
     axes.grid(axis="y", color=COLOURS["hairline"].light, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.set_xlabel("epoch")
@@ -78,7 +82,7 @@ def draw_size(axes: Axes, comparison: Comparison, size: int, look: dict[str, Loo
         draw_curve(axes, curve, look[curve.system])
         labels.append(
             Label(
-                text=name_of(comparison, curve.system),
+                text=end_name(comparison, curve),
                 height=curve.mean[-1],
                 colour=look[curve.system].colour,
             )
@@ -113,20 +117,18 @@ def draw_curve(axes: Axes, curve: Curve, look: Look) -> None:
 
 
 def mark_cold_best(axes: Axes, comparison: Comparison, size: int) -> None:
-    """Marks the best of the cold start, back to where the first warm start was as good."""
-    row = next((row for row in comparison.reaching if row.size == size), None)
-    if row is None:
-        return
-    ink = "#000000"
-    start = axes.get_xlim()[0] if row.epochs is None else row.epochs
-    axes.plot([start, row.cold_epoch], [row.cold_best] * 2, color=ink, linestyle=":", linewidth=1)
-    axes.plot(row.cold_epoch, row.cold_best, color=ink, marker="x", markersize=6)
-    axes.annotate(
-        plain(f"cold start's best, {show_percent(row.cold_best)}", 60),
-        (row.cold_epoch, row.cold_best),
-        xytext=(0, -8),
-        textcoords="offset points",
-        ha="right",
-        va="top",
-        fontsize=8.5,
-    )
+    """Marks the best of the cold start, back to where a warm start was as good."""
+    for row in (row for row in comparison.reaching if row.size == size):
+        if comparison.system(row.system).kind != "warm":
+            continue
+        start = axes.get_xlim()[0] if row.epochs is None else row.epochs
+        ends = [start, row.cold_epoch]
+        axes.plot(ends, [row.cold_best] * 2, color=INK, linestyle=":", linewidth=1)
+        axes.plot(row.cold_epoch, row.cold_best, color=INK, marker="x", markersize=6)
+
+
+def end_name(comparison: Comparison, curve: Curve) -> str:
+    """Returns what stands at a curve's end; a cold one also says how good it was at best."""
+    name = name_of(comparison, curve.system)
+    best = comparison.cold_best(curve.system, curve.size)
+    return name if best is None else f"{name}, best {show_percent(best)}"

@@ -9,8 +9,8 @@ from headstart.reports.figures.palette import COLOURS
 # The first trunk's colour first; after the last they begin again, with another line.
 COLOURS_OF: Mapping[str, tuple[str, ...]] = {
     "warm": ("vermilion", "rose", "ochre"),
-    "frozen": ("teal", "violet", "ochre"),
-    "cold": ("blue", "violet", "slate"),
+    "frozen": ("teal", "violet", "moss"),
+    "cold": ("blue", "sky"),
     "tfidf": ("slate",),
     "majority": ("mist",),
 }
