@@ -71,19 +71,21 @@ def tests_shown(comparison: Comparison) -> list[str]:
 
 def is_all_clean(comparison: Comparison) -> bool:
     """Whether nothing was taken out of the test, so that full and clean are one."""
-    num_clean, num_test = (comparison.leaks.get(key) for key in ("num_clean", "num_test"))
-    return num_clean is not None and num_clean == num_test
+    items: dict[str, set[int]] = {}
+    for row in comparison.scores:
+        items.setdefault(row.test, set()).add(row.num_items)
+    return len(items) > 1 and len(set.union(*items.values())) == 1
 
 
 def difference_table(comparison: Comparison, test: str) -> Table:
     """Returns the paired differences in accuracy on one test, the primary question first."""
     rows = comparison.differences_on(test)
-    columns = ("difference", "with", "points", "95 % interval", "p", "corrected p")
+    columns = ("difference", "labels", "points", "95 % interval", "p", "corrected p")
     return Table(
         title=f"Differences in accuracy on the {test} test",
         columns=columns,
         rows=tuple(difference_row(comparison, row) for row in rows),
-        numeric=frozenset(columns[2:]),
+        numeric=frozenset(columns[1:]),
         notes=tuple(difference_notes(rows)),
     )
 
@@ -92,7 +94,7 @@ def difference_row(comparison: Comparison, row: Difference) -> tuple[str, ...]:
     """Returns the row of one difference."""
     return (
         show_pair(comparison, row),
-        show_labels(row.size),
+        show_count(row.size),
         show_difference(row),
         show_interval(row),
         show_p(row.p),

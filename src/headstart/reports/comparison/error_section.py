@@ -15,8 +15,8 @@ def error_section(comparison: Comparison) -> Section:
         return Section(title="Errors worth reading", body=Html(""))
     first = comparison.errors[0]
     said = (
-        f"Test items that {name_of(comparison, first.system)} got wrong with "
-        f"{show_labels(first.size)}, the surest first. Some may be labelled wrongly."
+        f"Wrong answers of {name_of(comparison, first.system)} with {show_labels(first.size)}, "
+        "the surest first. Some of the labels themselves may be wrong."
     )
     surest = sorted(comparison.errors, key=lambda row: -row.probability)[:MOST_SHOWN]
     quotes = [error_html(row) for row in surest]

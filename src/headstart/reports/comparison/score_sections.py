@@ -11,9 +11,10 @@ from headstart.reports.comparison_tables import (
 )
 from headstart.reports.figures import accuracy_by_labels, differences
 from headstart.reports.page.document import Section
-from headstart.reports.page.html import NOTHING, Html, escape, join, paragraph
+from headstart.reports.page.html import NOTHING, Html, element, escape, join, paragraph
 from headstart.reports.page.inline_figure import figure_html, inline_svg
 from headstart.reports.page.tables import table_html
+from headstart.reports.table import Table
 
 INTERVALS = (
     "In brackets: 95 % intervals of the mean over seeds, which count both seeds and test items. "
@@ -53,18 +54,26 @@ def scores_section(comparison: Comparison) -> Section:
 
 
 def difference_section(comparison: Comparison) -> Section:
-    """Returns the paired differences, drawn and in tables."""
-    tables: list[Html] = [
-        table_html(difference_table(comparison, test))
-        for test in tests_shown(comparison)
-        if comparison.differences_on(test)
-    ]
-    drawn = differences.draw(comparison)
-    figure = NOTHING
-    if drawn is not None:
-        test = comparison.verdict.test
-        first = comparison.differences_on(test)[0]
-        described = f"The first row is {show_pair(comparison, first)}; all are in the table below."
-        title = f"Differences in accuracy on the {test} test, with 95 % intervals"
-        figure = figure_html(inline_svg(drawn, title, described))
-    return Section(title="Differences", body=join(figure, *tables))
+    """Returns the paired differences on the verdict's test, and those on another folded up."""
+    title = "Differences"
+    test, *others = tests_shown(comparison)
+    drawn, rows = differences.draw(comparison), comparison.differences_on(test)
+    if drawn is None:
+        return Section(title=title, body=NOTHING)
+    described = f"The first row is {show_pair(comparison, rows[0])}; all are in the table below."
+    what = f"Differences in accuracy on the {test} test, with 95 % intervals"
+    body = join(
+        figure_html(inline_svg(drawn, what, described)),
+        table_html(difference_table(comparison, test)),
+        *(
+            folded(difference_table(comparison, other))
+            for other in others
+            if comparison.differences_on(other)
+        ),
+    )
+    return Section(title=title, body=body)
+
+
+def folded(table: Table) -> Html:
+    """Returns a table that opens when it is asked for."""
+    return element("details", [element("summary", escape(table.title)), table_html(table)])

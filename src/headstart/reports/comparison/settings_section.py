@@ -7,11 +7,11 @@ from headstart.reports.comparison.plain_values import pairs_of, show_value, side
 from headstart.reports.comparison.record import Comparison
 from headstart.reports.numbers import show_duration
 from headstart.reports.page.document import Section
-from headstart.reports.page.html import NOTHING, Html, element, escape, join, paragraph
+from headstart.reports.page.html import NOTHING, Html, element, escape, join, paragraph, user_text
 from headstart.reports.page.tables import table_html
-from headstart.reports.table import Table
 
 SPLITS = ("train", "valid", "test")
+TRUNK_KEYS = ("name", "recipe", "objective", "folder")
 
 
 def ledger_section(comparison: Comparison) -> Section:
@@ -32,7 +32,7 @@ def settings_section(comparison: Comparison) -> Section:
             table_html(side_by_side("Settings of each system", settings))
             if isinstance(settings, Mapping) and settings
             else NOTHING,
-            files_table(comparison.question),
+            files(comparison.question),
             circumstances(comparison),
         ),
     )
@@ -46,28 +46,28 @@ def command(made: Mapping[str, object]) -> Html:
     return element("pre", element("code", escape(typed)))
 
 
-def files_table(question: Mapping[str, object]) -> Html:
+def files(question: Mapping[str, object]) -> Html:
     """Returns every file and trunk that went in, with its SHA-256."""
-    rows = []
+    items = []
     for split in SPLITS:
         file = question.get(split)
         if isinstance(file, Mapping):
-            count = show_value(file.get("num_examples"))
-            rows.append(
-                (split, show_value(file.get("path")), count, show_value(file.get("sha256")))
-            )
+            count = file.get("num_examples")
+            of_them = "" if count is None else f", {show_value(count)} examples"
+            items.append(file_html(split, f"{show_value(file.get('path'))}{of_them}", file))
     for trunk in listed(question.get("trunks")):
-        what = ", ".join(
-            show_value(trunk[key]) for key in ("name", "recipe", "objective") if key in trunk
-        )
-        where = f"{what} ({show_value(trunk['folder'])})" if "folder" in trunk else what
-        rows.append(("trunk", where, "", show_value(trunk.get("sha256"))))
-    if not rows:
+        known = [show_value(trunk[key]) for key in TRUNK_KEYS if key in trunk]
+        items.append(file_html("trunk", ", ".join(known), trunk))
+    if not items:
         return NOTHING
-    columns = ("what", "file", "examples", "SHA-256")
-    return table_html(
-        Table(title="Files", columns=columns, rows=tuple(rows), numeric=frozenset({"examples"}))
-    )
+    return join(element("h3", escape("What went in")), element("dl", items))
+
+
+def file_html(what: str, said: str, file: Mapping[str, object]) -> Html:
+    """Returns a file or trunk, its SHA-256 below."""
+    digest = element("code", escape(show_value(file.get("sha256"))))
+    inside = [user_text(said), element("br"), digest]
+    return join(element("dt", escape(what)), element("dd", inside))
 
 
 def circumstances(comparison: Comparison) -> Html:
@@ -76,15 +76,16 @@ def circumstances(comparison: Comparison) -> Html:
         join(element("dt", escape(name)), element("dd", escape(value)))
         for name, value in circumstance_pairs(comparison)
     ]
-    heading = element("h3", escape("Circumstances"))
+    heading = element("h3", escape("How and where"))
     return join(heading, element("dl", items)) if items else NOTHING
 
 
 def circumstance_pairs(comparison: Comparison) -> Iterator[tuple[str, str]]:
     """Yields the name and the value of each circumstance."""
-    for name in ("labels", "sizes", "seeds"):
-        if name in comparison.question:
-            yield name, show_value(comparison.question[name])
+    names = {"labels": "labels", "sizes": "numbers of labels", "seeds": "seed numbers"}
+    for key, name in names.items():
+        if key in comparison.question:
+            yield name, show_value(comparison.question[key])
     made = comparison.made
     if "headstart" in made:
         yield "Headstart", show_value(made["headstart"])

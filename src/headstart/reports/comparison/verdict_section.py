@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from headstart.reports.comparison.record import Comparison, System
 from headstart.reports.comparison.wording import headline, name_of, show_labels, show_percent
+from headstart.reports.figures.looks import looks
 from headstart.reports.page.html import Html, element, escape, join, paragraph, user_text
 
 LENGTH_OF_NAME = 60
@@ -25,7 +26,7 @@ def verdict_lead(comparison: Comparison) -> Html:
 def numbers(comparison: Comparison) -> Html:
     """Returns the accuracy of every system with the most labels, and what each one is."""
     test, size = comparison.verdict.test, comparison.verdict.size
-    items = []
+    look, items = looks(comparison), []
     for system in comparison.systems:
         score = comparison.score(system.key, size, test)
         if score is None:
@@ -33,7 +34,9 @@ def numbers(comparison: Comparison) -> Html:
         name = element("dt", user_text(name_of(comparison, system.key), LENGTH_OF_NAME))
         share = element("dd", escape(show_percent(score.mean)), {"class": "share"})
         what = element("dd", escape(explanation(system)), {"class": "soft"})
-        items.append(element("div", [name, share, what], {"class": system.kind}))
+        items.append(
+            element("div", [name, share, what], {"class": f"in-{look[system.key].colour_name}"})
+        )
     if not items:
         return Html("")
     said = f"Right answers on the {test} test after learning from {show_labels(size)}:"

@@ -28,11 +28,16 @@ LINE_OF: Mapping[str, str] = {"tfidf": "--", "majority": ":"}
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """The colour, the sign at each point, and the kind of line."""
+    """The colour by name, the sign at each point, and the kind of line."""
 
-    colour: str
+    colour_name: str
     sign: str
     line: str
+
+    @property
+    def colour(self) -> str:
+        """The colour as it is drawn on white."""
+        return COLOURS[self.colour_name].light
 
 
 def looks(comparison: Comparison) -> dict[str, Look]:
@@ -42,7 +47,7 @@ def looks(comparison: Comparison) -> dict[str, Look]:
         for number, system in enumerate(comparison.of_kind(kind)):
             line = LINES[number // len(names) % len(LINES)]
             found[system.key] = Look(
-                colour=COLOURS[names[number % len(names)]].light,
+                colour_name=names[number % len(names)],
                 sign=SIGN_OF[kind],
                 line=LINE_OF.get(kind, line),
             )
