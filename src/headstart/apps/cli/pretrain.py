@@ -12,6 +12,7 @@ from headstart.apps.cli.interruption import interruptible
 from headstart.apps.cli.options import Workplace, json_option, packed, workplace_options
 from headstart.apps.cli.output import print_json, print_tables
 from headstart.apps.cli.reading import ReadingOptions, reading_options
+from headstart.apps.cli.run_type import RUN_TYPE
 from headstart.apps.cli.stopping import exit_if_stopped, stopping
 from headstart.apps.cli.training_progress import watched
 from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE
@@ -104,7 +105,7 @@ wanted_options = packed(
         type=click.Choice(OBJECTIVES),
         help="What is learned.  [default: the recipe's]",
     ),
-    click.option("--from", "start", type=FOLDER, help="A run to go on from, with other text."),
+    click.option("--from", "start", type=RUN_TYPE, help="A run to go on from, with other text."),
     click.option(
         "--tokenizer", type=FOLDER, help="A tokenizer's folder.  [default: learned from the text]"
     ),
