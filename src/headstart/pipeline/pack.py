@@ -33,8 +33,8 @@ from headstart.pipeline.run_files import (
     TOKENIZER_FOLDER,
     WEIGHTS_FILE,
     is_finished,
+    read_recipe,
     read_results,
-    require_run,
     write_recipe,
 )
 from headstart.pipeline.run_folder import Run, load_run, read_corpus, write_corpus
@@ -84,7 +84,8 @@ def pack(source: Path, folder: Path, wanted: Packing) -> dict[str, str]:
 
 def require_packable(source: Path, folder: Path) -> None:
     """Raises an error unless a run has come to its end and the place for it is free."""
-    require_run(source)
+    if read_recipe(source).transfer is not None:
+        raise RunError(f"{source} is a classifier. Pack the run that its trunk came from.")
     if not is_finished(source):
         raise RunError(f"{source} is not finished. Go on with: headstart resume {source}")
     if folder.exists():

@@ -34,6 +34,7 @@ Examples:
   headstart pretrain reviews.txt.xz --minutes 30 --out runs/reviews
   headstart pretrain books/ --recipe lab --tokenizer tokenizer --tokens 20M --out runs/lab
   headstart pretrain mine.txt --from runs/reviews --minutes 5 --out runs/mine
+  headstart pretrain train.csv --from film-en --keep-out test.csv --out runs/film-mine
 """
 FOLDER = click.Path(path_type=Path, file_okay=False)
 OBJECTIVES = ("causal", "masked", "masked+next")
@@ -50,6 +51,7 @@ class Wanted:
     start: Path | None
     tokenizer: Path | None
     valid: tuple[str, ...]
+    keep_out: tuple[str, ...]
     minutes: float | None
     num_tokens: int | None
     num_steps: int | None
@@ -113,6 +115,11 @@ wanted_options = packed(
         "--valid",
         multiple=True,
         help="Held-out text; may be given several times.  [default: part of the corpus]",
+    ),
+    click.option(
+        "--keep-out",
+        multiple=True,
+        help="A test whose texts the corpus must not hold; may be given several times.",
     ),
     click.option("--minutes", type=POSITIVE_TYPE, help="Budget in minutes.  [default: 10]"),
     click.option("--tokens", "num_tokens", type=COUNT_TYPE, help="Budget in tokens."),
@@ -258,6 +265,7 @@ def to_pretraining(
         ),
         tokenizer=wanted.tokenizer,
         start=wanted.start,
+        kept_out=wanted.keep_out,
         has_tensorboard=wanted.tensorboard,
     )
 
