@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headstart.apps.cli.options import THREADS, packed
+from headstart.apps.cli.run_type import RUN_TYPE
 from headstart.corpora.lines import is_whole
 from headstart.errors import DataError
 
@@ -34,7 +35,7 @@ place_options = packed(
     click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto."),
     click.option("--threads", "num_threads", type=THREADS, help="Threads to use."),
 )
-run_argument = click.argument("run", type=click.Path(path_type=Path))
+run_argument = click.argument("run", type=RUN_TYPE)
 
 
 def open_run(folder: Path, device: str, num_threads: int | None) -> Run:
