@@ -129,7 +129,7 @@ def test_its_interval_leaves_out_a_size_just_where_the_paired_difference_does():
 )
 def test_intervals_hold_the_truth_on_known_curves(accuracy, truth):
     world = World(
-        accuracies=(accuracy, 0.58, 0.62, 0.67), num_seeds=3, num_items=800, seed_deviation=0.01
+        accuracies=(accuracy, 0.58, 0.62, 0.67), num_seeds=3, num_items=400, seed_deviation=0.01
     )
     held = 0
     for number in range(100):
