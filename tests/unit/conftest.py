@@ -1,7 +1,8 @@
-"""What tests of reports and of what writes them share: results of comparisons, made up."""
+"""What tests of reports and of what writes them share: made-up comparisons, a reader of pages."""
 
 import random
 from collections.abc import Callable, Sequence
+from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ WORTH = {
 }
 SPREAD = {"warm": 0.010, "frozen": 0.006, "tfidf": 0.004, "cold": 0.022, "majority": 0.0}
 NUM_TEST, NUM_CLEAN = 2_134, 2_081
+# Elements of HTML that have no end.
+ENDLESS = {"meta", "br", "hr", "col", "img", "link", "input", "wbr"}
 
 
 def comparison_results(
@@ -278,3 +281,44 @@ def error_row(number, systems, labels, sizes, seeds):
 def fixture() -> Callable[..., dict[str, Any]]:
     """The function that makes results up."""
     return comparison_results
+
+
+class Reader(HTMLParser):
+    """Keeps what a page says, and fails where its tags do not balance."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.texts, self.seen = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+        if tag not in ENDLESS:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+    @property
+    def text(self):
+        return "".join(self.texts)
+
+
+def read_page(page: str) -> Reader:
+    """Returns what a page says; its tags must balance."""
+    reader = Reader()
+    reader.feed(page)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+@pytest.fixture(name="read_page")
+def reader_fixture() -> Callable[[str], Reader]:
+    """The function that reads pages."""
+    return read_page

@@ -62,7 +62,7 @@ def score_table(comparison: Comparison, size: int, tests: Sequence[str]) -> Tabl
     )
 
 
-def tests_shown(comparison: Comparison) -> list[str]:
+def which_tests(comparison: Comparison) -> list[str]:
     """Returns the tests that say something of their own, the verdict's first."""
     main = comparison.verdict.test
     others = sorted({row.test for row in comparison.scores} - {main})
@@ -121,10 +121,11 @@ def worth_table(comparison: Comparison) -> Table:
         rows.append(
             (name_of(comparison, row.system), show_count(row.at_size), against, show_worth(row))
         )
-    columns = ("system", "its labels", "against", "times the labels that it would need")
+    columns = ("system", "its labels", "against", "times the labels")
     return Table(
         title="What pretraining is worth in labels",
         columns=columns,
         rows=tuple(rows),
-        numeric=frozenset({"its labels"}),
+        numeric=frozenset({"its labels", "times the labels"}),
+        notes=("So many times as many labels the other would need to do as well.",),
     )

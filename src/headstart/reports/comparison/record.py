@@ -1,4 +1,4 @@
-"""What a comparison found, as its results.json says it; docs/compare.md documents the keys."""
+"""What a comparison found, as its results.json says it; all shares are fractions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -6,7 +6,7 @@ from headstart.reports.comparison_tables import (
     difference_table,
     is_all_clean,
     score_table,
-    tests_shown,
+    which_tests,
     worth_table,
 )
 from headstart.reports.figures import accuracy_by_labels, differences
@@ -43,7 +43,7 @@ def labels_section(comparison: Comparison) -> Section:
 
 def scores_section(comparison: Comparison) -> Section:
     """Returns a table of scores for each number of labels, the most first."""
-    tests = tests_shown(comparison)
+    tests = which_tests(comparison)
     tables = [
         table_html(score_table(comparison, size, tests)) for size in reversed(comparison.sizes)
     ]
@@ -56,7 +56,7 @@ def scores_section(comparison: Comparison) -> Section:
 def difference_section(comparison: Comparison) -> Section:
     """Returns the paired differences on the verdict's test, and those on another folded up."""
     title = "Differences"
-    test, *others = tests_shown(comparison)
+    test, *others = which_tests(comparison)
     drawn, rows = differences.draw(comparison), comparison.differences_on(test)
     if drawn is None:
         return Section(title=title, body=NOTHING)

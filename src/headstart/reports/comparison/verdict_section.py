@@ -3,11 +3,16 @@
 from collections.abc import Iterator, Mapping
 
 from headstart.reports.comparison.record import Comparison, System
-from headstart.reports.comparison.wording import headline, name_of, show_labels, show_percent
+from headstart.reports.comparison.wording import (
+    LENGTH_OF_NAME,
+    headline,
+    name_of,
+    show_labels,
+    show_percent,
+)
 from headstart.reports.figures.looks import looks
 from headstart.reports.page.html import Html, element, escape, join, paragraph, user_text
-
-LENGTH_OF_NAME = 60
+from headstart.reports.shortening import shortened
 
 
 def verdict_lead(comparison: Comparison) -> Html:
@@ -31,7 +36,7 @@ def numbers(comparison: Comparison) -> Html:
         score = comparison.score(system.key, size, test)
         if score is None:
             continue
-        name = element("dt", user_text(name_of(comparison, system.key), LENGTH_OF_NAME))
+        name = element("dt", user_text(name_of(comparison, system.key)))
         share = element("dd", escape(show_percent(score.mean)), {"class": "share"})
         what = element("dd", escape(explanation(system)), {"class": "soft"})
         items.append(
@@ -45,7 +50,7 @@ def numbers(comparison: Comparison) -> Html:
 
 def explanation(system: System) -> str:
     """Returns what a kind of system is, in a few words."""
-    trunk = system.trunk or "the trunk"
+    trunk = shortened(system.trunk or "the trunk", LENGTH_OF_NAME)
     return {
         "warm": f"starts from {trunk}, all of it learns",
         "cold": "the same network, from nothing",
@@ -72,7 +77,7 @@ def what_was_asked(comparison: Comparison) -> str:
     labels, seeds = (comparison.question.get(key) for key in ("labels", "seeds"))
     parts = []
     if isinstance(labels, list):
-        shown = ", ".join(str(label)[:LENGTH_OF_NAME] for label in labels[:8])
+        shown = ", ".join(shortened(str(label), LENGTH_OF_NAME) for label in labels[:8])
         parts.append(f"{len(labels):,} labels ({shown}{', …' if len(labels) > 8 else ''})")
     if isinstance(seeds, list):
         parts.append("1 seed" if len(seeds) == 1 else f"{len(seeds):,} seeds")

@@ -2,8 +2,10 @@
 
 from headstart.reports.comparison.record import Comparison, Difference, LabelWorth, Score
 from headstart.reports.numbers import show_count
+from headstart.reports.shortening import shortened
 
 MINUS = "\N{MINUS SIGN}"
+LENGTH_OF_NAME = 60
 NOTHING_SHOWN = "\N{EM DASH}"
 KIND_NAMES = {
     "warm": "warm",
@@ -36,7 +38,7 @@ def name_of(comparison: Comparison, key: str) -> str:
     system = comparison.system(key)
     name = KIND_NAMES[system.kind]
     if len(comparison.of_kind(system.kind)) > 1:
-        return f"{name}, {system.trunk or system.name}"
+        return f"{name}, {shortened(system.trunk or system.name, LENGTH_OF_NAME)}"
     return name
 
 

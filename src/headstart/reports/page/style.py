@@ -85,7 +85,8 @@ footer{margin-top:3rem}
 main{padding:1rem .9rem 3rem}.verdict{font-size:1.8rem}}
 @media print{@page{margin:1.6cm}body{font-size:10pt}main{max-width:none;padding:0}nav{display:none}
 h2{break-after:avoid;margin-top:1.6rem}figure,tr,blockquote{break-inside:avoid}
-.scroll{overflow:visible}table{font-size:8.5pt}.number{white-space:normal}}
+.scroll,figure{overflow:visible}figure svg{min-width:0!important}table{font-size:8.5pt}
+.number{white-space:normal}}
 """
 
 FONTS = (
