@@ -3,18 +3,31 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from headstart.corpora.leaks.sketch_file import SKETCH_FILE, write_sketch
 from headstart.errors import RecipeError, RunError, TooFewTextsError
-from headstart.files import locked, write_bytes
+from headstart.files import locked
 from headstart.objectives.table import OBJECTIVES
+from headstart.pipeline.adaptation import (
+    require_fitting_start,
+    require_kept_out,
+    sketch_of_all,
+)
 from headstart.pipeline.corpus_stores import (
     CorpusConfig,
     CorpusStores,
     corpus_stores,
     source_hashes,
 )
-from headstart.pipeline.learner import Learner, new_learner
+from headstart.pipeline.language_learner import LanguageLearner, new_learner
 from headstart.pipeline.planning import Budget, Place, first_plan, measured_plan
 from headstart.pipeline.recipe import Recipe, with_vocabulary
+from headstart.pipeline.resumption import (
+    TOKENIZER,
+    Resumption,
+    require_fitting,
+    require_same_text,
+    resumed_plan,
+)
 from headstart.pipeline.run_files import (
     RECIPE_FILE,
     START_FACTS_FILE,
@@ -28,11 +41,11 @@ from headstart.pipeline.run_folder import (
     load_run,
     read_corpus,
     read_start,
+    read_weights,
     write_corpus,
     write_start,
 )
 from headstart.pipeline.tensorboard import tensorboard_writer
-from headstart.pipeline.this_machine import choose_device
 from headstart.pipeline.tokenizer import sample_lines
 from headstart.pipeline.training_run import TrainingRun
 from headstart.pipeline.watch import Watch
@@ -42,8 +55,6 @@ from headstart.tokenizers.pieces import OBJECTIVE_PIECES
 from headstart.tokenizers.tokenizer import Tokenizer
 from headstart.training.config import PlanConfig
 
-# What the tokenizer is called beside the files of text, when either has changed.
-TOKENIZER = "the tokenizer"
 # From this size of a vocabulary on, a processor spends most of a causal step on its head.
 NUM_SAMPLED_PIECES = 20_000
 
@@ -60,18 +71,9 @@ class Pretraining:
     """A folder with a tokenizer; without one it is learned from the corpus."""
     start: Path | None = None
     """A run whose weights and tokenizer are gone on with."""
+    kept_out: tuple[str, ...] = ()
+    """Files whose texts, such as a test's, must not be in the corpus."""
     has_tensorboard: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Resumption:
-    """How a run is gone on with, where not as before."""
-
-    device: str | None = None
-    num_threads: int | None = None
-    save_every: int | None = None
-    is_forced: bool = False
-    """Whether to go on although the text or the tokenizer has changed."""
 
 
 def pretrain(wanted: Pretraining, folder: Path, watch: Watch | None = None) -> Run:
@@ -95,18 +97,21 @@ def begin(wanted: Pretraining, folder: Path, watch: Watch) -> None:
             f"The recipe {wanted.recipe.name} has the objective {wanted.recipe.objective}, which "
             "plain text does not teach. Choose another recipe, such as compact."
         )
+    require_kept_out(wanted.corpus, wanted.kept_out, watch)
     if wanted.has_tensorboard:
         # The folder is the wish, found again by every resumption.
         tensorboard_writer(folder, first_step=0)
     tokenizer = settled_tokenizer(wanted, folder, watch)
     recipe = settled_head(with_vocabulary(wanted.recipe, tokenizer.size), wanted.place.device)
+    if wanted.start is not None:
+        require_fitting_start(wanted.start, recipe)
     num_threads = first_plan(wanted.budget, wanted.place, recipe).num_threads
     stores = corpus_stores(wanted.corpus, tokenizer, num_threads, watch)
     recipe = replace(recipe, plan=settled_plan(recipe, wanted, tokenizer, stores))
-    write_bytes(folder / stores.sketch.name, stores.sketch.read_bytes())
+    write_sketch(folder / SKETCH_FILE, sketch_of_all(stores.sketch, wanted.start))
     write_corpus(folder, wanted.corpus, stores.sources | {TOKENIZER: tokenizer.fingerprint})
     if wanted.start is not None:
-        write_start(folder, wanted.start)
+        write_start(folder, wanted.start, read_weights(wanted.start))
     else:
         # An attempt that came to nothing may have left the start that it wanted.
         (folder / START_FACTS_FILE).unlink(missing_ok=True)
@@ -159,7 +164,7 @@ def settled_plan(
 ) -> PlanConfig:
     """Returns the plan of a run; minutes are turned into steps by trying some."""
 
-    def learner_for(candidate: PlanConfig) -> Learner:
+    def learner_for(candidate: PlanConfig) -> LanguageLearner:
         return new_learner(recipe, candidate, tokenizer, stores)
 
     plan = first_plan(wanted.budget, wanted.place, recipe)
@@ -186,35 +191,3 @@ def resume_run(folder: Path, wanted: Resumption, watch: Watch) -> bool:
     stores = corpus_stores(config, tokenizer, plan.num_threads, watch, hashes)
     learner = new_learner(recipe, plan, tokenizer, stores, read_start(folder))
     return TrainingRun(folder, learner, watch, wanted.save_every).go_on()
-
-
-def resumed_plan(recipe: Recipe, wanted: Resumption, folder: Path) -> PlanConfig:
-    """Returns the plan that a run has settled, on another device or threads where so wanted."""
-    if recipe.plan is None:
-        raise RunError(f"{folder / RECIPE_FILE} has no plan, so no run was begun there.")
-    device = recipe.plan.device if wanted.device is None else wanted.device
-    num_threads = recipe.plan.num_threads if wanted.num_threads is None else wanted.num_threads
-    return replace(recipe.plan, device=choose_device(device), num_threads=num_threads)
-
-
-def require_fitting(tokenizer: Tokenizer, recipe: Recipe, folder: Path) -> None:
-    """Raises an error where a run's tokenizer was replaced by one of another size."""
-    vocabulary_size = recipe.model.trunk.vocabulary_size
-    if tokenizer.size != vocabulary_size:
-        raise RunError(
-            f"{folder / TOKENIZER_FOLDER} has {tokenizer.size:,} pieces, but the run began with "
-            f"{vocabulary_size:,}. Restore the tokenizer from a copy."
-        )
-
-
-def require_same_text(
-    then: dict[str, str], now: dict[str, str], watch: Watch, *, is_forced: bool
-) -> None:
-    """Raises an error where the text is not what the run began with, unless it is forced."""
-    changed = [name for name in then if then[name] != now.get(name)]
-    if not changed:
-        return
-    sentence = f"{', '.join(changed)} changed since the run began"
-    if not is_forced:
-        raise RunError(f"{sentence}. Restore what was there, or go on without it by --force.")
-    watch.say(f"{sentence}; going on with what is there now, as told.")

@@ -51,7 +51,9 @@ def load_run(folder: Path, device: str) -> Run:
 def read_weights(folder: Path) -> dict[str, Tensor]:
     """Returns the weights of a run: the final ones, or the best so far."""
     if is_finished(folder):
-        return read_tensors(folder / WEIGHTS_FILE, recorded_sha256(folder, WEIGHTS_FILE))
+        tensors = read_tensors(folder / WEIGHTS_FILE, recorded_sha256(folder, WEIGHTS_FILE))
+        # A packed run has them in half precision; everything computes in whole.
+        return {name: tensor.float() for name, tensor in tensors.items()}
     complaints: list[str] = []
     checkpoint = newest_checkpoint(folder / CHECKPOINTS_FOLDER, complaints.append)
     if checkpoint is None:
@@ -88,9 +90,9 @@ def recorded_sha256(folder: Path, name: str) -> str:
         raise DamagedFileError(f"{folder / MANIFEST_FILE} says nothing of {name}.") from error
 
 
-def write_start(folder: Path, start: Path) -> None:
+def write_start(folder: Path, start: Path, weights: dict[str, Tensor]) -> None:
     """Copies the weights that a run goes on from, so that it needs the other run no more."""
-    digest = write_tensors(folder / START_FILE, read_weights(start))
+    digest = write_tensors(folder / START_FILE, weights)
     write_sealed_json(folder / START_FACTS_FILE, {"from": str(start), "sha256": digest})
 
 
