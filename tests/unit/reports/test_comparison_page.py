@@ -36,6 +36,7 @@ VARIANTS = {
     },
     "warm and cold alone": {"kinds": ("warm", "cold"), "num_errors": 0},
     "warm alone": {"kinds": ("warm",)},
+    "sizes beyond": {"beyond": (2_000, 8_530)},
 }
 every_variant = pytest.mark.parametrize("variant", VARIANTS.values(), ids=list(VARIANTS))
 
@@ -198,6 +199,10 @@ def test_figures_have_names_and_tables_have_headers(results, read_page):
         (lambda r: r["question"].update(note="The text is generated."), "The text is generated."),
         (lambda r: r["jobs"][0].update(state="stopped"), "1 of 15 jobs had not finished"),
         (lambda r: r["leaks"].update(num_clean=2_134), "All 2,134 test items are clean"),
+        (lambda r: None, "Beyond the last epoch shown went on: frozen."),
+        (lambda r: r["question"]["test"].update(num_clean=2_134), "test items, all of them clean"),
+        (lambda r: r["leaks"].update(findings=[{"kind": "near", "items": 0}]), "No copy was found"),
+        (lambda r: r["leaks"]["sketches"][0].update(share=None), "too short to tell"),
         (lambda r: r["leaks"].update(num_clean=2_133), "1 is a copy of what was trained on"),
     ],
 )
@@ -214,6 +219,12 @@ def test_one_seed_is_said_to_be_one(comparison_results, read_page):
     )
     assert "Only one seed was run" in one
     assert "Only one seed was run" not in two
+
+
+def test_a_verdict_that_speaks_of_one_seed_is_enough(comparison_results, read_page):
+    results = comparison_results(sizes=(250,), seeds=1)
+    results["verdict"]["sentences"].append("From one seed nothing can be said.")
+    assert "Only one seed was run" not in read_page(comparison_page(results)).text
 
 
 def test_full_and_clean_are_one_where_nothing_was_taken_out(results, read_page):

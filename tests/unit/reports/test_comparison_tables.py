@@ -89,3 +89,19 @@ def test_what_was_not_asked_has_no_table(comparison_results, missing):
     results = comparison_results()
     del results[missing]
     assert len(list(comparison_tables(results))) == 3
+
+
+def test_what_simpler_lines_do_with_more_labels_is_one_table(comparison_results):
+    results = comparison_results(beyond=(2_000, 4_000))
+    tables = {table.title: table for table in comparison_tables(results)}
+    assert len(tables) == 5
+    table = tables["With more labels than the networks had, clean test"]
+    assert [row[:2] for row in table.rows] == [("TF-IDF", "2,000"), ("TF-IDF", "4,000")]
+
+
+def test_worth_of_at_least_its_own_labels_says_nothing(comparison_results):
+    results = comparison_results()
+    results["label_worth"][0] |= {"factor": 1.0, "low": 1.0}
+    *_, table = comparison_tables(results)
+    assert [row[2] for row in table.rows] == ["TF-IDF"]
+    assert table.rows[0][3] == "at least 4 (3.1 or more)"

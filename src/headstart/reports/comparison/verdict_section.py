@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from headstart.reports.comparison.plain_values import show_value
 from headstart.reports.comparison.record import Comparison, System
 from headstart.reports.comparison.wording import (
     LENGTH_OF_NAME,
@@ -17,7 +18,10 @@ from headstart.reports.shortening import shortened
 
 def verdict_lead(comparison: Comparison) -> Html:
     """Returns the verdict, big, then its sentences, then every system's accuracy."""
-    sentences = [paragraph(escape(text), "lead") for text in comparison.verdict.sentences]
+    sentences = [
+        paragraph(escape(text), "lead" if number == 0 else "")
+        for number, text in enumerate(comparison.verdict.sentences)
+    ]
     warnings = [paragraph(escape(text), "warning") for text in cautions(comparison)]
     return join(
         paragraph(escape(headline(comparison)), "verdict"),
@@ -65,7 +69,8 @@ def cautions(comparison: Comparison) -> Iterator[str]:
     note = comparison.question.get("note")
     if isinstance(note, str) and note:
         yield note
-    if max((score.num_seeds for score in comparison.scores), default=0) == 1:
+    is_said = any("one seed" in text for text in comparison.verdict.sentences)
+    if max((score.num_seeds for score in comparison.scores), default=0) == 1 and not is_said:
         yield "Only one seed was run: nothing here says how far another would have come."
     states = [job.get("state") for job in comparison.jobs]
     if unfinished := sum(state != "finished" for state in states):
@@ -84,6 +89,7 @@ def what_was_asked(comparison: Comparison) -> str:
     test = comparison.question.get("test")
     if isinstance(test, Mapping) and isinstance(test.get("num_examples"), int):
         clean = test.get("num_clean")
-        of_them = f", {clean:,} of them clean" if isinstance(clean, int) else ""
+        count = "all" if clean == test["num_examples"] else show_value(clean)
+        of_them = "" if clean is None else f", {count} of them clean"
         parts.append(f"{test['num_examples']:,} test items{of_them}")
     return "; ".join(parts) + ("." if parts else "")

@@ -49,6 +49,11 @@ def test_a_part_may_be_missing(results, key, is_null):
     comparison_of(results)
 
 
+def test_a_curve_without_epochs_is_none(results):
+    results["curves"][0] |= {"epochs": [], "mean": [], "low": [], "high": []}
+    assert len(comparison_of(results).curves) == len(results["curves"]) - 1
+
+
 @pytest.mark.parametrize("foreign", [None, [], "text", 3, {}, {"steps": 10}, {"version": 1}])
 def test_a_foreign_file_is_refused(foreign):
     with pytest.raises(DataError, match="place does not hold the results of a comparison"):

@@ -51,10 +51,13 @@ def test_an_interval_may_be_unknown():
 @pytest.mark.parametrize(
     ("changes", "shown"),
     [
-        ({"factor": 4.0, "low": 3.1, "high": 5.2}, "4.0 (3.1 to 5.2)"),
-        ({"factor": 4.0, "low": 3.1, "is_at_least": True}, "at least 4.0 (3.1 or more)"),
-        ({"factor": 4.0, "high": 5.2}, "4.0 (up to 5.2)"),
-        ({"factor": 4.0, "is_at_least": True}, "at least 4.0"),
+        ({"factor": 4.0, "low": 3.1, "high": 5.2}, "4 (3.1 to 5.2)"),
+        ({"factor": 4.0, "low": 3.1, "is_at_least": True}, "at least 4 (3.1 or more)"),
+        ({"factor": 4.0, "high": 5.2}, "4 (5.2 or less)"),
+        ({"factor": 4.0, "is_at_least": True}, "at least 4"),
+        ({"factor": 4.0, "low": 4.0, "is_at_least": True}, "at least 4"),
+        ({"factor": 0.25, "high": 0.25, "is_at_most": True}, "at most 0.25"),
+        ({"factor": 12.4, "low": 9.96, "high": 1500.0}, "12 (10 to 1,500)"),
         ({}, "—"),
     ],
 )
