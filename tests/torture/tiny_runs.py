@@ -14,7 +14,7 @@ from headstart.checkpoints.names import checkpoint_path, steps_in
 from headstart.files import CACHE_VARIABLE, locked, read_sealed_json
 from headstart.models.config import LayerConfig, TrunkConfig
 from headstart.pipeline.corpus_stores import CorpusConfig, corpus_stores
-from headstart.pipeline.learner import Learner, new_learner
+from headstart.pipeline.language_learner import LanguageLearner, new_learner
 from headstart.pipeline.planning import Budget, Place
 from headstart.pipeline.pretrain import Pretraining, Resumption, begin, resume_run
 from headstart.pipeline.recipe import Recipe, with_objective
@@ -172,7 +172,7 @@ def go_on(
         return resume_run(folder, Resumption(save_every=save_every, **otherwise), watch)
 
 
-def learner_of(folder: Path) -> Learner:
+def learner_of(folder: Path) -> LanguageLearner:
     """Returns what a run learns with."""
     recipe, tokenizer = read_recipe(folder), load_tokenizer(folder / TOKENIZER_FOLDER)
     config, _ = read_corpus(folder)

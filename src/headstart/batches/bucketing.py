@@ -35,6 +35,22 @@ def bucketed(
     return shuffled_batches(sides, order, tokens_per_batch, generator)
 
 
+def bucketed_by_count(
+    lengths: Sequence[int], num_per_batch: int, seed: int, epoch: int
+) -> list[list[int]]:
+    """Returns the indices of each batch of an epoch: as many in each, of like length.
+
+    Every epoch has the same number of batches; the last of them may be smaller.
+    """
+    generator = np.random.default_rng(derive_seed(seed, "bucketing by count", epoch))
+    order = np.argsort(misjudged(np.array(lengths, dtype=np.int64), generator), kind="stable")
+    batches = [
+        order[start : start + num_per_batch].tolist()
+        for start in range(0, len(order), num_per_batch)
+    ]
+    return [batches[place] for place in generator.permutation(len(batches))]
+
+
 def bucketed_pairs(
     source_lengths: Sequence[int],
     target_lengths: Sequence[int],

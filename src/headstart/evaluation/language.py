@@ -5,7 +5,7 @@ Legend: M answered positions, P pairs of sentences.
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
@@ -38,6 +38,10 @@ class LanguageScores:
     def total(self) -> float:
         """What training minimises: the sum of the losses."""
         return self.loss + (self.next_loss or 0.0)
+
+    def as_json(self) -> dict[str, object]:
+        """Returns the scores by name, with what follows from them."""
+        return asdict(self) | {"total": self.total, "perplexity": self.perplexity}
 
 
 class LanguageTally:

@@ -33,8 +33,31 @@ class Stream:
     steps_per_epoch: int
 
 
-class Objective(Protocol):
-    """What is being learned."""
+class StepBatch(Protocol):
+    """What the loop needs to know of a batch."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each row is called when something is wrong with it."""
+
+    @property
+    def num_tokens(self) -> int:
+        """The positions that are computed."""
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many answers of each kind are asked for."""
+
+
+class Judge(Protocol):
+    """What the loop needs of an objective: a loss for a batch of the objective's own kind."""
+
+    def loss(self, model: Model[Any, Any], batch: Any) -> Loss:
+        """Returns each part of the loss, summed over the answers of a batch."""
+
+
+class Objective(Judge, Protocol):
+    """What is being learned from plain text."""
 
     def training_rows(self, store: TokenStore, step: StepRows) -> Stream:
         """Returns the rows of every step, in an order that is a function of seed and step."""

@@ -40,16 +40,21 @@ class Marks:
         return [*self.before, *ids, *self.behind]
 
 
+def marks_for(objective: str, tokenizer: Tokenizer) -> Marks:
+    """Returns the marks that an objective puts around texts."""
+    if objective not in MARKS:
+        raise RunError(
+            f"This run's objective is {objective}, which reads no single texts. Choose a run with "
+            f"one of: {', '.join(MARKS)}."
+        )
+    before, behind = MARKS[objective]
+    id_of = tokenizer.id_of
+    return Marks(tuple(id_of[piece] for piece in before), tuple(id_of[piece] for piece in behind))
+
+
 def marks_of(run: Run) -> Marks:
     """Returns the marks with which a run has read texts."""
-    if run.recipe.objective not in MARKS:
-        raise RunError(
-            f"This run's objective is {run.recipe.objective}, which reads no single texts. Choose "
-            f"a run with one of: {', '.join(MARKS)}."
-        )
-    before, behind = MARKS[run.recipe.objective]
-    id_of = run.tokenizer.id_of
-    return Marks(tuple(id_of[piece] for piece in before), tuple(id_of[piece] for piece in behind))
+    return marks_for(run.recipe.objective, run.tokenizer)
 
 
 def as_text(run: Run, rows: Sequence[Sequence[int]]) -> Text:

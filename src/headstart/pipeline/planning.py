@@ -11,7 +11,7 @@ from itertools import count
 import torch
 
 from headstart.errors import RecipeError
-from headstart.pipeline.learner import Learner, num_validation_tokens
+from headstart.pipeline.language_learner import LanguageLearner, num_validation_tokens
 from headstart.pipeline.recipe import Recipe
 from headstart.training.config import PlanConfig, Precision
 from headstart.training.loop import TrainingState
@@ -107,7 +107,7 @@ def measured_plan(
     plan: PlanConfig,
     minutes: float,
     tokens_per_step: int,
-    learner_for: Callable[[PlanConfig], Learner],
+    learner_for: Callable[[PlanConfig], LanguageLearner],
 ) -> PlanConfig:
     """Returns the plan that does the most steps in so many minutes, by trying a few."""
     plans = [plan]
@@ -124,7 +124,7 @@ def can_compile() -> bool:
     return any(shutil.which(compiler) for compiler in ("cc", "gcc", "clang"))
 
 
-def num_steps_in(seconds: float, learner: Learner) -> int:
+def num_steps_in(seconds: float, learner: LanguageLearner) -> int:
     """Tries a few steps and one look at held-out text; returns the steps that fit in the time."""
     began_at = time.perf_counter()
     state = learner.new_state()
@@ -149,7 +149,7 @@ def num_steps_in(seconds: float, learner: Learner) -> int:
     return int(max(left, 0.1 * seconds) / step_seconds)
 
 
-def seconds_of_a_look(learner: Learner, state: TrainingState) -> float:
+def seconds_of_a_look(learner: LanguageLearner, state: TrainingState) -> float:
     """Returns how long a look at held-out text takes, once the first has loaded what it needs."""
     durations = []
     for _ in range(2):

@@ -12,7 +12,7 @@ from headstart.pipeline.corpus_stores import (
     corpus_stores,
     source_hashes,
 )
-from headstart.pipeline.learner import Learner, new_learner
+from headstart.pipeline.language_learner import LanguageLearner, new_learner
 from headstart.pipeline.planning import Budget, Place, first_plan, measured_plan
 from headstart.pipeline.recipe import Recipe, with_vocabulary
 from headstart.pipeline.run_files import (
@@ -159,7 +159,7 @@ def settled_plan(
 ) -> PlanConfig:
     """Returns the plan of a run; minutes are turned into steps by trying some."""
 
-    def learner_for(candidate: PlanConfig) -> Learner:
+    def learner_for(candidate: PlanConfig) -> LanguageLearner:
         return new_learner(recipe, candidate, tokenizer, stores)
 
     plan = first_plan(wanted.budget, wanted.place, recipe)

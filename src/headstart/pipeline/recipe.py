@@ -98,11 +98,18 @@ def check_objective(objective: str, model: ModelConfig) -> None:
 
 def check_labels(transfer: TransferConfig | None, model: ModelConfig) -> None:
     """Raises an error where the head and the labels of a transfer do not fit each other."""
-    num_answers = model.head.num_labels if isinstance(model.head, LabelHeadConfig) else None
-    if transfer is not None and num_answers != len(transfer.labels):
+    if transfer is None:
+        return
+    num_answers = model.head.num_labels if isinstance(model.head, LabelHeadConfig) else 0
+    if num_answers != len(set(transfer.labels)):
         raise RecipeError(
-            f"The transfer has {len(transfer.labels)} labels, but the head answers "
-            f"{'no labels' if num_answers is None else num_answers}."
+            f"The labels are {', '.join(transfer.labels) or 'none'}, but the head answers "
+            f"{num_answers}; there must be one answer for each of them."
+        )
+    if transfer.mode == "frozen" and not transfer.is_warm:
+        raise RecipeError(
+            "The mode is frozen, but the trunk is cold and has nothing to keep. Name a run with "
+            "--from, or choose the mode full."
         )
 
 

@@ -7,7 +7,6 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from headstart.checkpoints.checkpoint import (
 )
 from headstart.checkpoints.tensor_file import write_tensors
 from headstart.errors import DivergedError, RunError
-from headstart.evaluation.language import LanguageScores
 from headstart.files import (
     json_digest,
     require_space,
@@ -34,7 +32,8 @@ from headstart.files import (
 )
 from headstart.pipeline.environment import differences, environment
 from headstart.pipeline.keeping import Keeper
-from headstart.pipeline.learner import Learner, ScoringStopped
+from headstart.pipeline.leaders import Leaders
+from headstart.pipeline.learner import Done, Learner, ScoringStopped
 from headstart.pipeline.recipe_json import to_json
 from headstart.pipeline.run_files import (
     CHECKPOINTS_FOLDER,
@@ -44,9 +43,7 @@ from headstart.pipeline.run_files import (
     RESULTS_FILE,
     WEIGHTS_FILE,
 )
-from headstart.pipeline.run_folder import Run
 from headstart.pipeline.run_log import RunLog, read_log
-from headstart.pipeline.samples import sample_of
 from headstart.pipeline.tensorboard import TENSORBOARD_FOLDER, tensorboard_writer
 from headstart.pipeline.watch import StepProgress, Watch
 from headstart.reports.figures import training_curves
@@ -58,15 +55,6 @@ from headstart.training.loop import StepReport, TrainingState
 NUM_CHECKPOINTS_AT_ONCE = 3
 
 
-@dataclass
-class Best:
-    """The weights that did best on held-out text so far."""
-
-    step: int = 0
-    total: float = math.inf
-    weights: dict[str, Tensor] = field(default_factory=dict)
-
-
 class TrainingRun:
     """A run's folder and its learner, from wherever it stands to its end."""
 
@@ -76,7 +64,8 @@ class TrainingRun:
         self.folder, self.learner, self.watch = folder, learner, watch
         self.log = RunLog(folder / LOG_FILE)
         self.keeper = Keeper(self.save, save_every)
-        self.best = Best()
+        transfer = learner.recipe.transfer
+        self.best = Leaders(1 if transfer is None else transfer.num_averaged)
         self.owes_validation = False
         self.also_write: Callable[[Mapping[str, Any]], None] | None = None
         self.seconds_before = 0.0
@@ -96,15 +85,26 @@ class TrainingRun:
         if self.owes_validation:
             self.validate(state)
         try:
-            self.learner.trainer(self.after_step).run(state)
+            # A run that had enough when it was stopped has no step to do.
+            if not self.is_done(state):
+                self.learner.trainer(self.after_step).run(state)
         except DivergedError:
             # The step was not taken, so the state is good, unless it was spoiled before.
             with contextlib.suppress(DivergedError):
                 self.keeper.keep(state)
             raise
         self.keeper.keep(state)
-        is_done = state.step >= self.learner.plan.num_steps and not self.owes_validation
-        return is_done and self.finish(state)
+        return self.is_done(state) and self.finish(state)
+
+    def is_done(self, state: TrainingState) -> bool:
+        """Whether the plan has ended, or no step would make the best weights better."""
+        is_last = state.step >= self.learner.plan.num_steps
+        return not self.owes_validation and (is_last or self.is_enough(state))
+
+    def is_enough(self, state: TrainingState) -> bool:
+        """Whether the learner has had enough, which is only asked where it was just looked at."""
+        is_looked_at = state.step % self.learner.plan.steps_between_validations == 0
+        return is_looked_at and self.learner.is_enough(state.step, self.best.step)
 
     def take_up(self, state: TrainingState, checkpoint: Checkpoint | None) -> None:
         """Brings a state to where a checkpoint left it."""
@@ -123,11 +123,7 @@ class TrainingRun:
         if state.average is not None:
             state.average.restore(groups["average"])
         state.step = checkpoint.step
-        self.best = Best(
-            facts["best_step"],
-            math.inf if facts["best_total"] is None else facts["best_total"],
-            groups.get("best", {}),
-        )
+        self.best.restore(facts["best"], groups)
         self.owes_validation = facts.get("owes_validation", False)
         self.seconds_before = facts["seconds"]
         self.keeper.saved_step = state.step
@@ -153,7 +149,7 @@ class TrainingRun:
             self.validate(state)
         self.keeper.after_step(state)
         self.watch.show(self.progress(state, report))
-        return self.watch.should_stop()
+        return self.watch.should_stop() or self.is_done(state)
 
     def validate(self, state: TrainingState) -> None:
         """Looks at held-out text, and keeps the weights that do best there."""
@@ -168,19 +164,15 @@ class TrainingRun:
                 "last checkpoint is kept. Choose a lower learning rate, and begin again."
             )
         require_numbers(state.step, {"weights": weights_of(state)})
-        self.write_line({"kind": "valid", "step": state.step} | scores_json(scores))
+        self.write_line({"kind": "valid", "step": state.step} | scores.as_json())
         self.look(state)
-        if scores.total < self.best.total:
-            self.best = Best(state.step, scores.total, best_weights(state))
+        self.best.offer(state.step, scores.total, lambda: best_weights(state))
 
     def look(self, state: TrainingState) -> None:
-        """Logs and says a little of what the model would write or fill in now."""
-        learner, was_training = self.learner, state.model.training
-        run = Run(self.folder, learner.recipe, learner.tokenizer, state.model.eval())
-        text = sample_of(run, learner.stores.held_out, learner.plan.seed)
-        state.model.train(was_training)
-        self.write_line({"kind": "sample", "step": state.step, "text": text})
-        self.watch.say(f"Step {state.step:,}: {text}")
+        """Logs and says what there is to look at, where there is anything."""
+        if text := self.learner.look(self.folder, state.model):
+            self.write_line({"kind": "sample", "step": state.step, "text": text})
+            self.watch.say(f"Step {state.step:,}: {text}")
 
     def write_line(self, row: dict[str, object]) -> None:
         """Appends a line to the log, and to whatever else follows it."""
@@ -193,39 +185,43 @@ class TrainingRun:
         facts = {
             "recipe": self.recipe_digest,
             "log": self.log.mark(state.step),
-            "best_step": self.best.step,
-            "best_total": self.best.total if self.best.weights else None,
+            "best": self.best.facts(),
             "owes_validation": self.owes_validation,
             "seconds": self.seconds,
             "environment": environment(self.learner.plan.device),
         }
-        groups = dict(groups_of(state)) | ({"best": self.best.weights} if self.best.weights else {})
+        groups = dict(groups_of(state)) | dict(self.best.groups())
         require_numbers(state.step, groups)
         save_checkpoint(self.folder / CHECKPOINTS_FOLDER, state.step, facts, groups)
 
     def finish(self, state: TrainingState) -> bool:
         """Writes what the run has learned, and what it is worth, unless someone says stop."""
-        load(state.model, self.best.weights)
+        weights = self.best.weights()
+        load(state.model, weights)
+        done = Done(
+            folder=self.folder,
+            num_steps=state.step,
+            best_step=self.best.step,
+            seconds=self.seconds,
+        )
         try:
-            scores = self.learner.score(state.model, self.watch.should_stop)
+            worth = self.learner.results(state.model, done, self.watch.should_stop)
         except ScoringStopped:
             return False
-        num_tokens = state.step * self.learner.recipe.tokens_per_step
-        digest = write_tensors(self.folder / WEIGHTS_FILE, self.best.weights)
+        digest = write_tensors(self.folder / WEIGHTS_FILE, weights)
         write_json(
             self.folder / RESULTS_FILE,
             {
                 "steps": state.step,
-                "tokens": num_tokens,
-                "epochs": state.step / self.learner.stream.steps_per_epoch,
+                "epochs": state.step / self.learner.steps_per_epoch,
                 "best_step": self.best.step,
-                "held_out": scores_json(scores),
                 "seconds": self.seconds,
-                "tokens_per_second": num_tokens / self.seconds,
+                **worth,
             },
         )
         write_curves(self.folder)
         write_manifest(self.folder, {WEIGHTS_FILE: digest}, self.learner)
+        self.learner.tidy(self.folder)
         return True
 
     @property
@@ -269,11 +265,6 @@ def step_row(report: StepReport) -> dict[str, object]:
         "rate": report.rate,
         "norm": report.norm,
     }
-
-
-def scores_json(scores: LanguageScores) -> dict[str, object]:
-    """Returns scores as JSON, with what follows from them."""
-    return asdict(scores) | {"total": scores.total, "perplexity": scores.perplexity}
 
 
 def groups_of(state: TrainingState) -> Iterator[tuple[str, dict[str, Tensor]]]:
@@ -336,6 +327,6 @@ def write_manifest(folder: Path, files: dict[str, str], learner: Learner) -> Non
             "files": hashes,
             "environment": environment(learner.plan.device),
             "seed": learner.plan.seed,
-            "sources": learner.stores.sources,
+            "sources": learner.sources,
         },
     )

@@ -10,8 +10,7 @@ from torch import Tensor, nn
 
 from headstart.errors import DivergedError
 from headstart.models.model import Model
-from headstart.objectives.batch import Batch
-from headstart.objectives.objective import Objective
+from headstart.objectives.objective import Judge, StepBatch
 from headstart.randomness import derive_seed
 from headstart.training.averaging import AveragedWeights
 from headstart.training.clipping import clip_gradients
@@ -51,17 +50,23 @@ class StepReport:
 
 # Called after each step; says whether to stop there.
 AfterStep = Callable[[TrainingState, StepReport], bool]
+# Called before each step, to set which weights learn in it.
+BeforeStep = Callable[[TrainingState], None]
+
+
+def leave_as_it_is(_state: TrainingState) -> None:
+    """Lets every weight learn that the optimiser knows."""
 
 
 class LossOfBatch(nn.Module):
     """An objective and a model as one module whose forward is the loss, as wrappers want it."""
 
-    def __init__(self, objective: Objective, model: Model[Any, Any]) -> None:
+    def __init__(self, objective: Judge, model: Model[Any, Any]) -> None:
         super().__init__()
         self.objective = objective
         self.model = model
 
-    def forward(self, batch: Batch) -> Mapping[str, Tensor]:
+    def forward(self, batch: StepBatch) -> Mapping[str, Tensor]:
         """Returns each part of the loss, summed."""
         return self.objective.loss(self.model, batch)
 
@@ -70,12 +75,13 @@ class LossOfBatch(nn.Module):
 class Trainer:
     """Runs an objective until its plan ends, or until something after a step says stop."""
 
-    objective: Objective
+    objective: Judge
     learning: LearningConfig
     plan: PlanConfig
-    batches: Callable[[int], Sequence[Batch]]
+    batches: Callable[[int], Sequence[StepBatch]]
     """The parts of each step."""
     after_step: AfterStep
+    before_step: BeforeStep = leave_as_it_is
 
     def run(self, state: TrainingState) -> None:
         """Does the steps that are left."""
@@ -91,9 +97,10 @@ class Trainer:
         return LossOfBatch(self.objective, state.model)
 
     def do_step(
-        self, state: TrainingState, judged: LossOfBatch, batches: Sequence[Batch]
+        self, state: TrainingState, judged: LossOfBatch, batches: Sequence[StepBatch]
     ) -> StepReport:
         """Does one step; a loss or gradient that is no number leaves the state as it was."""
+        self.before_step(state)
         sums = self.backward(state.step, judged, batches)
         norm = clip_gradients(list(state.optimiser.parameters.values()), self.learning.max_norm)
         parts = {name: float(value) for name, value in sums.items()}
@@ -109,7 +116,7 @@ class Trainer:
         )
 
     def backward(
-        self, step: int, judged: LossOfBatch, batches: Sequence[Batch]
+        self, step: int, judged: LossOfBatch, batches: Sequence[StepBatch]
     ) -> Mapping[str, Tensor]:
         """Adds up the gradients of a step's parts, each weighed by its answers."""
         counts = total_counts(batches)
@@ -126,7 +133,7 @@ class Trainer:
         return sums
 
     def require_finite(
-        self, state: TrainingState, values: Mapping[str, float], batches: Sequence[Batch]
+        self, state: TrainingState, values: Mapping[str, float], batches: Sequence[StepBatch]
     ) -> None:
         """Raises an error for a value that is infinite or none, before it reaches the weights."""
         for name, value in values.items():
@@ -140,7 +147,7 @@ class Trainer:
                 )
 
 
-def total_counts(batches: Sequence[Batch]) -> Mapping[str, int]:
+def total_counts(batches: Sequence[StepBatch]) -> Mapping[str, int]:
     """Returns how many answers of each kind a step asks for; at least one, to divide by."""
     names = batches[0].counts
     return {name: max(1, sum(batch.counts[name] for batch in batches)) for name in names}

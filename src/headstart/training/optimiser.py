@@ -1,6 +1,7 @@
 """AdamW over a model's parameters: matrices decay, norms and biases do not."""
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -10,14 +11,27 @@ from headstart.training.config import LearningConfig
 from headstart.training.rowwise import RowwiseAdamW
 
 Named = Iterable[tuple[str, nn.Parameter]]
+# For the name of a parameter, the share of the rate that it moves by.
+RateShares = Callable[[str], float]
 # Between the name of a parameter and what is remembered of it.
 MARK = "//"
+
+
+def whole_rate(_name: str) -> float:
+    """Has every parameter move by the whole rate."""
+    return 1.0
 
 
 class Optimiser:
     """AdamW for what a step touches as a whole, and row by row for tables it touches in part."""
 
-    def __init__(self, model: nn.Module, rowwise: set[str], config: LearningConfig) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        rowwise: set[str],
+        config: LearningConfig,
+        rate_share: RateShares = whole_rate,
+    ) -> None:
         # A tied matrix has one name here, and is stepped once.
         self.parameters = {
             name: weights for name, weights in model.named_parameters() if weights.requires_grad
@@ -26,6 +40,7 @@ class Optimiser:
             decay_groups(
                 [row for row in self.parameters.items() if (row[0] in rowwise) == is_sparse],
                 config.weight_decay,
+                rate_share,
             )
             for is_sparse in (False, True)
         )
@@ -40,7 +55,7 @@ class Optimiser:
         """Moves the weights along their gradients, which are then forgotten."""
         for part in self._parts:
             for group in part.param_groups:
-                group["lr"] = rate
+                group["lr"] = rate * group["rate_share"]
             part.step()
         self.forget_gradients()
 
@@ -83,14 +98,16 @@ class Optimiser:
             owners[weights].state[weights][what] = value.to(device)
 
 
-def decay_groups(named: Named, weight_decay: float) -> list[dict[str, Any]]:
-    """Returns the matrices, which decay, and the vectors, which do not; no group is empty."""
-    rows = list(named)
-    groups = [
-        {
-            "params": [weights for _, weights in rows if (weights.ndim > 1) == decays],
-            "weight_decay": weight_decay if decays else 0.0,
-        }
-        for decays in (True, False)
+def decay_groups(
+    named: Named, weight_decay: float, rate_share: RateShares = whole_rate
+) -> list[dict[str, Any]]:
+    """Returns the matrices, which decay, and the vectors, which do not, by their share of rate."""
+    groups: dict[tuple[float, bool], list[nn.Parameter]] = defaultdict(list)
+    for name, weights in named:
+        groups[rate_share(name), weights.ndim > 1].append(weights)
+    return [
+        {"params": params, "weight_decay": weight_decay if decays else 0.0, "rate_share": share}
+        for (share, decays), params in sorted(
+            groups.items(), key=lambda item: item[0], reverse=True
+        )
     ]
-    return [group for group in groups if group["params"]]

@@ -15,9 +15,9 @@ BestBy = Literal["accuracy", "macro-f1", "loss"]
 class TransferConfig:
     """The labels, which part of the trunk learns and how fast, and when it is enough."""
 
-    labels: tuple[str, ...]
-    """The labels in the order of the head's answers."""
-    is_warm: bool
+    labels: tuple[str, ...] = ()
+    """The labels in the order of the head's answers; none before the examples are read."""
+    is_warm: bool = False
     """Whether the trunk was pretrained; else its first weights are drawn."""
     mode: Mode = "full"
     layer_decay: float = 1.0
@@ -40,19 +40,9 @@ class TransferConfig:
         require_choice("best_by", self.best_by, get_args(BestBy))
         require_whole(self, "num_fresh_layers", "patience", at_least=0, at_most=MOST)
         require_whole(self, "num_averaged", at_least=1, at_most=100)
-        if len(set(self.labels)) != len(self.labels) or len(self.labels) < 2:
-            raise RecipeError(
-                f"The labels are {', '.join(self.labels) or 'none'}; at least two different ones "
-                "are needed."
-            )
         if not 0 < self.layer_decay <= 1:
             raise RecipeError(
                 f"layer_decay is {self.layer_decay}; it must be above 0 and at most 1."
-            )
-        if self.mode == "frozen" and not self.is_warm:
-            raise RecipeError(
-                "A frozen trunk must have learned something, but this one is cold. Name a run with "
-                "--from, or choose --mode full."
             )
         if self.mode == "frozen" and self.num_fresh_layers:
             raise RecipeError(

@@ -6,7 +6,7 @@ import pytest
 
 from headstart.errors import RecipeError
 from headstart.pipeline import planning
-from headstart.pipeline.learner import num_validation_tokens
+from headstart.pipeline.language_learner import num_validation_tokens
 from headstart.pipeline.planning import (
     TOKENS_LEARNED_PER_LOOKED,
     Budget,
