@@ -206,7 +206,8 @@ def other_processor_life(sender: Connection, folder: Path, cache: Path) -> None:
     from tiny_runs import cache_in
 
     from headstart.files import locked
-    from headstart.pipeline.pretrain import Resumption, resume_run
+    from headstart.pipeline.pretrain import resume_run
+    from headstart.pipeline.resumption import Resumption
     from headstart.pipeline.watch import Watch
 
     # Read when the first kernel is chosen, which in a process that was just forked is still ahead.

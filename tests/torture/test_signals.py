@@ -20,7 +20,8 @@ from tiny_runs import (
 
 from headstart.checkpoints.names import steps_in
 from headstart.files import locked
-from headstart.pipeline.pretrain import Resumption, resume_run
+from headstart.pipeline.pretrain import resume_run
+from headstart.pipeline.resumption import Resumption
 from headstart.pipeline.training_run import TrainingRun
 from headstart.pipeline.watch import Watch
 

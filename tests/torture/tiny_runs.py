@@ -16,8 +16,9 @@ from headstart.models.config import LayerConfig, TrunkConfig
 from headstart.pipeline.corpus_stores import CorpusConfig, corpus_stores
 from headstart.pipeline.language_learner import LanguageLearner, new_learner
 from headstart.pipeline.planning import Budget, Place
-from headstart.pipeline.pretrain import Pretraining, Resumption, begin, resume_run
+from headstart.pipeline.pretrain import Pretraining, begin, resume_run
 from headstart.pipeline.recipe import Recipe, with_objective
+from headstart.pipeline.resumption import Resumption
 from headstart.pipeline.run_files import (
     CHECKPOINTS_FOLDER,
     LOG_FILE,

@@ -15,6 +15,13 @@ from headstart.pipeline.corpus_stores import (
 from headstart.pipeline.language_learner import LanguageLearner, new_learner
 from headstart.pipeline.planning import Budget, Place, first_plan, measured_plan
 from headstart.pipeline.recipe import Recipe, with_vocabulary
+from headstart.pipeline.resumption import (
+    TOKENIZER,
+    Resumption,
+    require_fitting,
+    require_same_text,
+    resumed_plan,
+)
 from headstart.pipeline.run_files import (
     RECIPE_FILE,
     START_FACTS_FILE,
@@ -28,11 +35,11 @@ from headstart.pipeline.run_folder import (
     load_run,
     read_corpus,
     read_start,
+    read_weights,
     write_corpus,
     write_start,
 )
 from headstart.pipeline.tensorboard import tensorboard_writer
-from headstart.pipeline.this_machine import choose_device
 from headstart.pipeline.tokenizer import sample_lines
 from headstart.pipeline.training_run import TrainingRun
 from headstart.pipeline.watch import Watch
@@ -42,8 +49,6 @@ from headstart.tokenizers.pieces import OBJECTIVE_PIECES
 from headstart.tokenizers.tokenizer import Tokenizer
 from headstart.training.config import PlanConfig
 
-# What the tokenizer is called beside the files of text, when either has changed.
-TOKENIZER = "the tokenizer"
 # From this size of a vocabulary on, a processor spends most of a causal step on its head.
 NUM_SAMPLED_PIECES = 20_000
 
@@ -61,17 +66,6 @@ class Pretraining:
     start: Path | None = None
     """A run whose weights and tokenizer are gone on with."""
     has_tensorboard: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Resumption:
-    """How a run is gone on with, where not as before."""
-
-    device: str | None = None
-    num_threads: int | None = None
-    save_every: int | None = None
-    is_forced: bool = False
-    """Whether to go on although the text or the tokenizer has changed."""
 
 
 def pretrain(wanted: Pretraining, folder: Path, watch: Watch | None = None) -> Run:
@@ -106,7 +100,7 @@ def begin(wanted: Pretraining, folder: Path, watch: Watch) -> None:
     write_bytes(folder / stores.sketch.name, stores.sketch.read_bytes())
     write_corpus(folder, wanted.corpus, stores.sources | {TOKENIZER: tokenizer.fingerprint})
     if wanted.start is not None:
-        write_start(folder, wanted.start)
+        write_start(folder, wanted.start, read_weights(wanted.start))
     else:
         # An attempt that came to nothing may have left the start that it wanted.
         (folder / START_FACTS_FILE).unlink(missing_ok=True)
@@ -186,35 +180,3 @@ def resume_run(folder: Path, wanted: Resumption, watch: Watch) -> bool:
     stores = corpus_stores(config, tokenizer, plan.num_threads, watch, hashes)
     learner = new_learner(recipe, plan, tokenizer, stores, read_start(folder))
     return TrainingRun(folder, learner, watch, wanted.save_every).go_on()
-
-
-def resumed_plan(recipe: Recipe, wanted: Resumption, folder: Path) -> PlanConfig:
-    """Returns the plan that a run has settled, on another device or threads where so wanted."""
-    if recipe.plan is None:
-        raise RunError(f"{folder / RECIPE_FILE} has no plan, so no run was begun there.")
-    device = recipe.plan.device if wanted.device is None else wanted.device
-    num_threads = recipe.plan.num_threads if wanted.num_threads is None else wanted.num_threads
-    return replace(recipe.plan, device=choose_device(device), num_threads=num_threads)
-
-
-def require_fitting(tokenizer: Tokenizer, recipe: Recipe, folder: Path) -> None:
-    """Raises an error where a run's tokenizer was replaced by one of another size."""
-    vocabulary_size = recipe.model.trunk.vocabulary_size
-    if tokenizer.size != vocabulary_size:
-        raise RunError(
-            f"{folder / TOKENIZER_FOLDER} has {tokenizer.size:,} pieces, but the run began with "
-            f"{vocabulary_size:,}. Restore the tokenizer from a copy."
-        )
-
-
-def require_same_text(
-    then: dict[str, str], now: dict[str, str], watch: Watch, *, is_forced: bool
-) -> None:
-    """Raises an error where the text is not what the run began with, unless it is forced."""
-    changed = [name for name in then if then[name] != now.get(name)]
-    if not changed:
-        return
-    sentence = f"{', '.join(changed)} changed since the run began"
-    if not is_forced:
-        raise RunError(f"{sentence}. Restore what was there, or go on without it by --force.")
-    watch.say(f"{sentence}; going on with what is there now, as told.")

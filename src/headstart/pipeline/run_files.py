@@ -12,6 +12,9 @@ RECIPE_FILE, CORPUS_FILE, MANIFEST_FILE = "recipe.json", "corpus.json", "manifes
 WEIGHTS_FILE, RESULTS_FILE, LOG_FILE = "weights.safetensors", "results.json", "log.jsonl"
 # The weights that a run began with, where it went on from another.
 START_FILE, START_FACTS_FILE = "start.safetensors", "start.json"
+# Of a transfer: its examples, what it has seen of them, what was loaded, and its test.
+EXAMPLES_FILE, SEEN_FILE, SWAP_FILE = "examples.json", "examples.seen", "swap.json"
+TEST_FILE = "test.safetensors"
 TOKENIZER_FOLDER, CHECKPOINTS_FOLDER = "tokenizer", "checkpoints"
 
 

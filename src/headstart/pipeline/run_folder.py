@@ -88,9 +88,9 @@ def recorded_sha256(folder: Path, name: str) -> str:
         raise DamagedFileError(f"{folder / MANIFEST_FILE} says nothing of {name}.") from error
 
 
-def write_start(folder: Path, start: Path) -> None:
+def write_start(folder: Path, start: Path, weights: dict[str, Tensor]) -> None:
     """Copies the weights that a run goes on from, so that it needs the other run no more."""
-    digest = write_tensors(folder / START_FILE, read_weights(start))
+    digest = write_tensors(folder / START_FILE, weights)
     write_sealed_json(folder / START_FACTS_FILE, {"from": str(start), "sha256": digest})
 
 

@@ -14,7 +14,8 @@ from headstart.files import locked
 from headstart.pipeline import planning, training_run
 from headstart.pipeline.corpus_stores import CorpusConfig
 from headstart.pipeline.planning import Budget, Place
-from headstart.pipeline.pretrain import Pretraining, Resumption, begin, pretrain, resume_run
+from headstart.pipeline.pretrain import Pretraining, begin, pretrain, resume_run
+from headstart.pipeline.resumption import Resumption
 from headstart.pipeline.run_files import read_recipe, read_results
 from headstart.pipeline.run_folder import load_run, read_weights
 from headstart.pipeline.run_log import read_log

@@ -189,7 +189,8 @@ def pretrain(
     recipe = settings.applied(chosen_recipe(wanted))
     # Before torch is imported: whoever comes second is turned away at once.
     with locked(out), stopping() as asked, watched(asked) as watch:
-        from headstart.pipeline.pretrain import Resumption, begin, resume_run
+        from headstart.pipeline.pretrain import begin, resume_run
+        from headstart.pipeline.resumption import Resumption
 
         asked_for = to_pretraining(corpus, wanted, recipe, workplace, reading, deterministic)
         interruptible(lambda: begin(asked_for, out, watch))

@@ -40,11 +40,12 @@ def resume(
         raise RunError(f"There is no folder {run}. Name the folder of a run.")
     # Before torch is imported: whoever comes second is turned away at once.
     with locked(run), stopping() as asked, watched(asked) as watch:
-        from headstart.pipeline.pretrain import Resumption, resume_run
+        from headstart.pipeline.resume import resume as go_on
+        from headstart.pipeline.resumption import Resumption
 
         wanted = Resumption(
             device=device, num_threads=num_threads, save_every=save_every, is_forced=force
         )
-        is_finished = resume_run(run, wanted, watch)
+        is_finished = go_on(run, wanted, watch)
     show_end(run, is_finished=is_finished, as_json=as_json)
     exit_if_stopped(asked)

@@ -16,7 +16,7 @@ def draw(rows: Iterable[Mapping[str, Any]], title: str) -> Figure:
     kept = list(rows)
     figure, axes = new_axes(7, 4.2, title)
     steps = [(row["step"], row["loss"]) for row in kept if row["kind"] == "step"]
-    valid = [(row["step"], row["total"]) for row in kept if row["kind"] == "valid"]
+    valid = [(row["step"], row.get("total", row["loss"])) for row in kept if row["kind"] == "valid"]
     if steps:
         axes.plot(*zip(*steps, strict=True), color=GREY, alpha=0.35, linewidth=0.7)
         axes.plot(*zip(*smoothed(steps), strict=True), color=BLUE, label="text it learned from")

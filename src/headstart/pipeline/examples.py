@@ -1,0 +1,166 @@
+"""The examples of a transfer: read, drawn and split the same way each time they are asked for."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from headstart.corpora.compression import Meter
+from headstart.corpora.documents import Reading
+from headstart.corpora.examples import (
+    Example,
+    ExampleColumns,
+    read_examples,
+    text_and_label_files,
+)
+from headstart.corpora.places import Complaints
+from headstart.corpora.splitting import split
+from headstart.corpora.tables import source_sha256
+from headstart.errors import DamagedFileError, DataError
+from headstart.files import read_sealed_json, write_sealed_json
+from headstart.pipeline.run_files import EXAMPLES_FILE
+from headstart.randomness import derive_seed
+
+# Held out of examples that bring none of their own: enough to choose an epoch by.
+VALID_SHARE = 0.15
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExamplesConfig:
+    """The files of examples, how they are read, and how many of them are learned from."""
+
+    train: str
+    valid: str | None = None
+    """None holds some of the training examples out."""
+    test: str | None = None
+    size: int | None = None
+    """So many training examples, drawn with their labels in proportion; None takes all."""
+    draw: int = 0
+    """The seed of that draw, and of the split where no validation file is named."""
+    text_column: str | None = None
+    label_column: str | None = None
+    group_column: str | None = None
+    num_valid: int | None = None
+    """So many validation examples, the same in every draw; None takes all."""
+    skips_bad: bool = False
+
+    def reading(self) -> Reading:
+        """Returns a reading that has not begun."""
+        complaints = Complaints(skips_bad=self.skips_bad)
+        return Reading(meter=Meter(), complaints=complaints, text_column=self.text_column)
+
+    def columns(self) -> ExampleColumns:
+        """Returns the columns of tables."""
+        return ExampleColumns(
+            text=self.text_column, label=self.label_column, group=self.group_column
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labelled:
+    """Examples to learn from, to choose by and to score on."""
+
+    train: list[Example]
+    valid: list[Example]
+    test: list[Example]
+    pool: list[Example]
+    """Everything that could have been learned from or chosen by, drawn or not."""
+    labels: tuple[str, ...]
+    complaints: tuple[str, ...] = ()
+    """What was skipped, a sentence each."""
+
+
+def read_labelled(config: ExamplesConfig) -> Labelled:
+    """Reads, splits and draws the examples; the same config gives the same examples."""
+    reading, columns = config.reading(), config.columns()
+    train = read_examples(config.train, reading, columns)
+    labels = labels_of(train)
+    if config.valid is None:
+        parts = split(train, {"train": 1 - VALID_SHARE, "valid": VALID_SHARE}, config.draw)
+        learned, valid = parts["train"], parts["valid"]
+    else:
+        learned, valid = train, read_examples(config.valid, reading, columns)
+    test = read_examples(config.test, reading, columns) if config.test is not None else []
+    require_known(labels, [*valid, *test])
+    if config.num_valid is not None and config.num_valid < len(valid):
+        # One draw for all: curves of different seeds are of the same texts.
+        valid = drawn(valid, config.num_valid, seed=0)
+    return Labelled(
+        train=drawn(learned, config.size, config.draw),
+        valid=valid,
+        test=test,
+        pool=[*learned, *valid],
+        labels=labels,
+        complaints=tuple(reading.complaints.summary()),
+    )
+
+
+def labels_of(examples: Iterable[Example]) -> tuple[str, ...]:
+    """Returns the labels in order: numbers by their value, others as words."""
+    found = {example.label for example in examples}
+    if len(found) < 2:
+        raise DataError(
+            f"The training examples have one label only, {next(iter(found))!r}; at least two are "
+            "needed. Check the column of labels."
+        )
+    is_numeric = all(label.lstrip("-").isdecimal() for label in found)
+    return tuple(sorted(found, key=(lambda label: (int(label), label)) if is_numeric else str))
+
+
+def require_known(labels: Sequence[str], examples: Iterable[Example]) -> None:
+    """Raises an error for the first example whose label no training example has."""
+    known = set(labels)
+    for example in examples:
+        if example.label not in known:
+            raise DataError(
+                f"{example.place}: the label {example.label!r} is none of the training examples' "
+                f"({', '.join(labels)}). Mend the label, or add examples that have it."
+            )
+
+
+def drawn(examples: list[Example], size: int | None, seed: int) -> list[Example]:
+    """Returns so many examples, labels in proportion; a smaller draw is a part of a larger one."""
+    if size is None:
+        return examples
+    if not 1 <= size <= len(examples):
+        raise DataError(
+            f"{size:,} examples were asked for, but there are {len(examples):,} to draw from. "
+            f"Choose a size from 1 to {len(examples):,}."
+        )
+    num_of = Counter(example.label for example in examples)
+    places: dict[str, list[int]] = defaultdict(list)
+    for index in np.random.default_rng(derive_seed(seed, "draw")).permutation(len(examples)):
+        places[examples[index].label].append(int(index))
+    # How far through its label each example stands: the first ones of all labels come first.
+    ranked = sorted(
+        ((rank + 0.5) / num_of[label], label, index)
+        for label, indices in places.items()
+        for rank, index in enumerate(indices)
+    )
+    return [examples[index] for index in sorted(index for _, _, index in ranked[:size])]
+
+
+def example_hashes(config: ExamplesConfig) -> dict[str, str]:
+    """Returns the SHA-256 of each file of examples as it is now."""
+    names = [name for name in (config.train, config.valid, config.test) if name is not None]
+    paths = [path for name in names for path in text_and_label_files(name) if path is not None]
+    return {str(path): source_sha256(path) for path in paths}
+
+
+def write_examples_config(folder: Path, config: ExamplesConfig, sources: dict[str, str]) -> None:
+    """Writes where the examples of a run came from, and what they were."""
+    write_sealed_json(folder / EXAMPLES_FILE, {"reading": asdict(config), "sources": sources})
+
+
+def read_examples_config(folder: Path) -> tuple[ExamplesConfig, dict[str, str]]:
+    """Returns where the examples of a run came from, and the SHA-256 of each file."""
+    value = read_sealed_json(folder / EXAMPLES_FILE)
+    try:
+        assert isinstance(value, dict)
+        reading: dict[str, Any] = value["reading"]
+        return ExamplesConfig(**reading), dict(value["sources"])
+    except (AssertionError, AttributeError, KeyError, TypeError) as error:
+        raise DamagedFileError(f"{folder / EXAMPLES_FILE} does not describe examples.") from error

@@ -1,0 +1,314 @@
+"""A recipe and its examples made ready to learn: model, objective, batches, optimiser.
+
+Legend: N texts, C labels, D width.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headstart.batches.ahead import Ahead
+from headstart.batches.bucketing import bucketed_by_count
+from headstart.corpora.examples import Example
+from headstart.evaluation.calibration import fit_temperature, softened
+from headstart.evaluation.classification import LabelScores, score_labels
+from headstart.files import remove_folder
+from headstart.models.initialisation import initialise
+from headstart.models.model import Model, new_model
+from headstart.objectives.labels import (
+    Classifier,
+    FeatureBatch,
+    LabelBatch,
+    Labels,
+    TextRows,
+    to_label_batch,
+)
+from headstart.pipeline.label_split import Split, as_split
+from headstart.pipeline.learner import Done, ShouldStop, never
+from headstart.pipeline.recipe import Recipe
+from headstart.pipeline.run_files import CHECKPOINTS_FOLDER, START_FILE
+from headstart.pipeline.seen import clean_items
+from headstart.pipeline.test_scores import both_scores, write_test
+from headstart.pipeline.text_rows import TextReader
+from headstart.pipeline.text_vectors import text_vectors
+from headstart.randomness import derive_seed
+from headstart.training.averaging import AveragedWeights
+from headstart.training.config import PlanConfig
+from headstart.training.loop import AfterStep, Trainer, TrainingState, autocast
+from headstart.training.optimiser import Optimiser
+from headstart.transfer.config import BestBy, TransferConfig
+from headstart.transfer.head_swap import HeadSwap, swap_head
+from headstart.transfer.unfreezing import (
+    freeze_trunk,
+    fresh_names,
+    layer_rates,
+    thaw,
+    thawed_depth,
+)
+
+# Of two epochs with as many right answers, the one that was surer of them is better; small enough
+# never to outweigh an answer.
+TIE_WEIGHT = 1e-4
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelLook:
+    """What a look at the validation examples found."""
+
+    epoch: float
+    scores: LabelScores
+    best_by: BestBy
+
+    @property
+    def total(self) -> float:
+        """What the best epoch has least of."""
+        if self.best_by == "loss":
+            return self.scores.loss
+        is_macro = self.best_by == "macro-f1"
+        share = self.scores.macro_f1 if is_macro else self.scores.accuracy
+        return 1 - share + TIE_WEIGHT * self.scores.loss
+
+    def as_json(self) -> dict[str, object]:
+        """Returns the epoch and its scores by name."""
+        return {"epoch": self.epoch} | asdict(self.scores)
+
+
+@dataclass(frozen=True)
+class LabelLearner:
+    """Everything that a run needs to learn labels and to look at validation examples."""
+
+    recipe: Recipe
+    plan: PlanConfig
+    transfer: TransferConfig
+    reader: TextReader
+    train: Split
+    valid: Split
+    test: list[Example]
+    start: dict[str, Tensor] | None
+    """The tensors of the trunk, where it was pretrained."""
+    sources: dict[str, str]
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """The steps in which every example is read once."""
+        return steps_in_epoch(len(self.train.rows), self.recipe.sequences_per_step)
+
+    @property
+    def num_layers(self) -> int:
+        """The layers of the trunk."""
+        return self.recipe.model.trunk.reading_stack.num_layers
+
+    def new_state(self) -> TrainingState:
+        """Returns a model with its first weights, before any step."""
+        model, _ = self.new_model()
+        model.to(self.plan.device)
+        rowwise = self.use_rows(model)
+        if self.transfer.mode == "frozen":
+            freeze_trunk(model)
+        decay = self.recipe.learning.average_decay
+        rates = layer_rates(self.num_layers, self.transfer.layer_decay)
+        return TrainingState(
+            model=model,
+            optimiser=Optimiser(model, rowwise, self.recipe.learning, rates),
+            average=AveragedWeights(model, decay) if decay else None,
+        )
+
+    def new_model(self) -> tuple[Model[Any, Any], HeadSwap | None]:
+        """Returns a model whose trunk is the pretrained one, with the proof of it."""
+        model = new_model(self.recipe.model)
+        initialise(model, self.plan.seed)
+        if self.start is None:
+            return model, None
+        fresh = fresh_names(self.num_layers, self.transfer.num_fresh_layers)
+        return model, swap_head(model, self.start, fresh)
+
+    def use_rows(self, model: Model[Any, Any]) -> set[str]:
+        """Has steps update only the embeddings that they read, where that pays."""
+        # A GPU passes over the whole table in less time than it finds the rows.
+        is_sparse = self.plan.device == "cpu" and self.transfer.mode != "frozen"
+        model.trunk.embedding.tokens.sparse = is_sparse
+        return {"trunk.embedding.tokens.weight"} if is_sparse else set()
+
+    def trainer(self, after_step: AfterStep) -> Trainer:
+        """Returns the loop over the examples."""
+        objective = Labels(self.label_weights)
+        batches = self.feature_batches if self.transfer.mode == "frozen" else Ahead(self.batches)
+        return Trainer(
+            objective, self.recipe.learning, self.plan, batches, after_step, self.before_step
+        )
+
+    @cached_property
+    def label_weights(self) -> Tensor | None:
+        """How much each label weighs, 1 on average over the examples; None for all alike."""
+        if not self.transfer.weighs_labels:
+            return None
+        counts_C = np.bincount(self.train.targets, minlength=len(self.transfer.labels))
+        share_C = len(self.train.targets) / (np.count_nonzero(counts_C) * counts_C.clip(min=1))
+        return torch.from_numpy(share_C).float()
+
+    def before_step(self, state: TrainingState) -> None:
+        """Lets as much of a trunk learn as a gradual transfer has reached."""
+        if self.transfer.mode == "gradual":
+            num_epochs = -(-self.plan.num_steps // self.steps_per_epoch)
+            epoch = state.step // self.steps_per_epoch
+            thaw(state.model, thawed_depth(epoch, num_epochs, self.num_layers))
+
+    def batches(self, step: int) -> Sequence[LabelBatch]:
+        """Returns the parts of a step on the plan's device."""
+        chosen = self.chosen(step)
+        num_parts = min(self.recipe.learning.accumulation, len(chosen))
+        return [
+            to_label_batch(
+                [self.train.rows[index] for index in part],
+                [int(self.train.targets[index]) for index in part],
+                [self.train.names[index] for index in part],
+                self.plan.device,
+            )
+            for part in np.array_split(chosen, num_parts)
+        ]
+
+    def feature_batches(self, step: int) -> Sequence[FeatureBatch]:
+        """Returns a step over the vectors of a frozen trunk."""
+        chosen = self.chosen(step)
+        vectors_ND, target_N = self.features["train"]
+        return [
+            FeatureBatch(
+                vector_ND=vectors_ND[chosen],
+                target_N=target_N[chosen],
+                names=tuple(self.train.names[index] for index in chosen),
+            )
+        ]
+
+    def chosen(self, step: int) -> list[int]:
+        """Returns the examples of a step, a function of seed and step."""
+        epoch, place = divmod(step, self.steps_per_epoch)
+        return self.order(epoch)[place]
+
+    @cached_property
+    def order(self) -> Callable[[int], list[list[int]]]:
+        """The batches of an epoch, remembered while it lasts."""
+        seed, size = derive_seed(self.plan.seed, "examples"), self.recipe.sequences_per_step
+        lengths = self.train.lengths
+        return lru_cache(maxsize=2)(lambda epoch: bucketed_by_count(lengths, size, seed, epoch))
+
+    @cached_property
+    def features(self) -> dict[str, tuple[Tensor, Tensor]]:
+        """The vectors of a frozen trunk, computed once, with the labels of their texts."""
+        model, _ = self.new_model()
+        model.to(self.plan.device).eval()
+        return {
+            name: (
+                # A copy outside of inference mode, so that a loss may be taken of it.
+                self.vectors(model, split.rows, never).clone(),
+                torch.from_numpy(split.targets).to(self.plan.device),
+            )
+            for name, split in (("train", self.train), ("valid", self.valid))
+        }
+
+    def vectors(
+        self, model: Classifier, rows: Sequence[TextRows], should_stop: ShouldStop
+    ) -> Tensor:
+        """Returns the vectors of texts in the plan's precision. Shape (N, D)."""
+        with autocast(self.plan):
+            return text_vectors(model, rows, should_stop)
+
+    @torch.inference_mode()
+    def logits(
+        self, model: Classifier, rows: Sequence[TextRows], should_stop: ShouldStop
+    ) -> NDArray[np.float32]:
+        """Returns the score of each label for each text. Shape (N, C)."""
+        was_training = model.training
+        model.eval()
+        vectors_ND = self.vectors(model, rows, should_stop)
+        logits_NC: NDArray[np.float32] = model.head.output(vectors_ND).float().cpu().numpy()
+        model.train(was_training)
+        return logits_NC
+
+    @torch.inference_mode()
+    def valid_logits(self, model: Classifier, should_stop: ShouldStop) -> NDArray[np.float32]:
+        """Returns the score of each label for each validation text. Shape (N, C)."""
+        if self.transfer.mode != "frozen":
+            return self.logits(model, self.valid.rows, should_stop)
+        logits_NC: NDArray[np.float32] = (
+            model.head.output(self.features["valid"][0]).float().cpu().numpy()
+        )
+        return logits_NC
+
+    def validate(self, state: TrainingState, should_stop: ShouldStop = never) -> LabelLook:
+        """Returns the scores on validation examples, of averaged weights where there are any."""
+        state.optimiser.settle()
+        if state.average is None:
+            logits_NC = self.valid_logits(state.model, should_stop)
+        else:
+            with state.average.in_place_of(state.model):
+                logits_NC = self.valid_logits(state.model, should_stop)
+        return LabelLook(
+            epoch=state.step / self.steps_per_epoch,
+            scores=score_labels(softened(logits_NC, 1.0), self.valid.targets),
+            best_by=self.transfer.best_by,
+        )
+
+    def is_enough(self, step: int, best_step: int) -> bool:
+        """Whether so many epochs brought nothing better that a run may end."""
+        patience = self.transfer.patience
+        return 0 < patience * self.steps_per_epoch <= step - best_step
+
+    def look(self, _folder: Path, _model: Model[Any, Any]) -> str:
+        """Returns nothing: labels have nothing to show between epochs but their scores."""
+        return ""
+
+    def results(
+        self, model: Model[Any, Any], done: Done, should_stop: ShouldStop
+    ) -> dict[str, object]:
+        """Returns what the final weights are worth on validation and test, calibrated."""
+        valid_NC = self.valid_logits(model, should_stop)
+        temperature = fit_temperature(valid_NC, self.valid.targets)
+        valid = score_labels(softened(valid_NC, temperature), self.valid.targets)
+        learning = self.learning_names(model)
+        sizes = {name: weights.numel() for name, weights in model.named_parameters()}
+        return {
+            "best_epoch": done.best_step / self.steps_per_epoch,
+            "temperature": temperature,
+            "valid": asdict(valid),
+            "test": self.test_scores(model, done.folder, temperature, should_stop),
+            "parameters": {
+                "all": sum(sizes.values()),
+                "learning": sum(sizes[name] for name in learning),
+            },
+        }
+
+    def learning_names(self, model: Model[Any, Any]) -> list[str]:
+        """Returns the names of the parameters that learn at some time of the transfer."""
+        is_frozen = self.transfer.mode == "frozen"
+        names = [name for name, _ in model.named_parameters()]
+        return [name for name in names if not (is_frozen and name.startswith("trunk."))]
+
+    def test_scores(
+        self, model: Classifier, folder: Path, temperature: float, should_stop: ShouldStop
+    ) -> dict[str, object] | None:
+        """Scores the test once, on all of it and on what is clean, and keeps the answers."""
+        if not self.test:
+            return None
+        split = as_split(self.test, self.transfer.labels, self.reader, self.plan.num_threads)
+        logits_NC = self.logits(model, split.rows, should_stop)
+        probability_NC = softened(logits_NC, temperature)
+        is_clean = np.array(clean_items(folder, self.test))
+        write_test(folder, probability_NC, split.targets, is_clean)
+        return both_scores(probability_NC, split.targets, is_clean)
+
+    def tidy(self, folder: Path) -> None:
+        """Removes the checkpoints and the start: a finished transfer has nothing to go on with."""
+        remove_folder(folder / CHECKPOINTS_FOLDER)
+        (folder / START_FILE).unlink(missing_ok=True)
+
+
+def steps_in_epoch(num_examples: int, examples_per_step: int) -> int:
+    """Returns the steps in which so many examples are read once."""
+    return -(-num_examples // examples_per_step)
