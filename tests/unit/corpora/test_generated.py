@@ -54,7 +54,7 @@ def test_the_same_config_gives_the_same_text_and_splits_differ(tmp_path):
     for split in ("corpus", "train", "valid", "test"):
         assert getattr(first, split).read_bytes() == getattr(second, split).read_bytes()
     rows = {
-        split: list(csv.DictReader(getattr(first, split).open(newline="")))
+        split: list(csv.DictReader(getattr(first, split).read_text().splitlines()))
         for split in ("train", "valid", "test")
     }
     assert {split: len(found) for split, found in rows.items()} == {
