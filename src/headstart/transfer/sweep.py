@@ -168,7 +168,14 @@ def new_job(system: System, size: int, seed: int, sweep: Sweep, decisive: Decisi
     draws_nothing = not system.is_neural and size == sweep.num_train
     draw = 0 if draws_nothing else seed
     outcome = dict(decisive(system, size)) | {"size": size, "draw": draw}
-    parts = [system.kind, *([system.like[:NUM_NAME_LETTERS]] if system.like else [])]
+    parts = (
+        [system.kind]
+        if system.kind == "cold" or system.like is None
+        else [
+            system.kind,
+            system.like[:NUM_NAME_LETTERS],
+        ]
+    )
     digest = json_digest(outcome)[:NUM_HASH_LETTERS]
     return Job(
         system=system,

@@ -67,7 +67,7 @@ def test_sizes_are_sorted_once_each_and_within_what_there_is():
     assert checked_sizes([400, 100, 400], 500) == (100, 400)
     assert checked_sizes(None, 350) == (100, 200, 350)
     assert checked_sizes(None, 50) == (50,)
-    with pytest.raises(RecipeError, match="sizes are 600, but there are 500 .* from 2 to 500"):
+    with pytest.raises(RecipeError, match=r"sizes are 600, .* 500 .* from 2 to 500"):
         checked_sizes([600], 500)
 
 
