@@ -247,7 +247,6 @@ def test_a_folder_that_is_a_run_is_answered_in_a_sentence(run):
         (["--steps", "1", "--tokenizer", "nowhere"], "nowhere"),
         (["--steps", "1", "--valid", "nowhere.txt"], "nowhere.txt"),
         (["--steps", "1", "--device", "tpu"], "tpu"),
-        (["--steps", "1", "--from", "nowhere", "--recipe", "lab"], "Leave one out"),
     ],
 )
 def test_what_cannot_be_is_answered_in_a_sentence_and_leaves_no_run(run, words, told):

@@ -3,9 +3,15 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from headstart.corpora.leaks.sketch_file import SKETCH_FILE, write_sketch
 from headstart.errors import RecipeError, RunError, TooFewTextsError
-from headstart.files import locked, write_bytes
+from headstart.files import locked
 from headstart.objectives.table import OBJECTIVES
+from headstart.pipeline.adaptation import (
+    require_fitting_start,
+    require_kept_out,
+    sketch_of_all,
+)
 from headstart.pipeline.corpus_stores import (
     CorpusConfig,
     CorpusStores,
@@ -65,6 +71,8 @@ class Pretraining:
     """A folder with a tokenizer; without one it is learned from the corpus."""
     start: Path | None = None
     """A run whose weights and tokenizer are gone on with."""
+    kept_out: tuple[str, ...] = ()
+    """Files whose texts, such as a test's, must not be in the corpus."""
     has_tensorboard: bool = False
 
 
@@ -89,15 +97,18 @@ def begin(wanted: Pretraining, folder: Path, watch: Watch) -> None:
             f"The recipe {wanted.recipe.name} has the objective {wanted.recipe.objective}, which "
             "plain text does not teach. Choose another recipe, such as compact."
         )
+    require_kept_out(wanted.corpus, wanted.kept_out, watch)
     if wanted.has_tensorboard:
         # The folder is the wish, found again by every resumption.
         tensorboard_writer(folder, first_step=0)
     tokenizer = settled_tokenizer(wanted, folder, watch)
     recipe = settled_head(with_vocabulary(wanted.recipe, tokenizer.size), wanted.place.device)
+    if wanted.start is not None:
+        require_fitting_start(wanted.start, recipe)
     num_threads = first_plan(wanted.budget, wanted.place, recipe).num_threads
     stores = corpus_stores(wanted.corpus, tokenizer, num_threads, watch)
     recipe = replace(recipe, plan=settled_plan(recipe, wanted, tokenizer, stores))
-    write_bytes(folder / stores.sketch.name, stores.sketch.read_bytes())
+    write_sketch(folder / SKETCH_FILE, sketch_of_all(stores.sketch, wanted.start))
     write_corpus(folder, wanted.corpus, stores.sources | {TOKENIZER: tokenizer.fingerprint})
     if wanted.start is not None:
         write_start(folder, wanted.start, read_weights(wanted.start))

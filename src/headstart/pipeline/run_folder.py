@@ -51,7 +51,9 @@ def load_run(folder: Path, device: str) -> Run:
 def read_weights(folder: Path) -> dict[str, Tensor]:
     """Returns the weights of a run: the final ones, or the best so far."""
     if is_finished(folder):
-        return read_tensors(folder / WEIGHTS_FILE, recorded_sha256(folder, WEIGHTS_FILE))
+        tensors = read_tensors(folder / WEIGHTS_FILE, recorded_sha256(folder, WEIGHTS_FILE))
+        # A packed run has them in half precision; everything computes in whole.
+        return {name: tensor.float() for name, tensor in tensors.items()}
     complaints: list[str] = []
     checkpoint = newest_checkpoint(folder / CHECKPOINTS_FOLDER, complaints.append)
     if checkpoint is None:

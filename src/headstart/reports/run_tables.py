@@ -11,14 +11,19 @@ from headstart.reports.table import Table
 
 def results_table(folder: Path, results: Mapping[str, Any]) -> Table:
     """Returns what a finished run is worth."""
-    rows = [
+    rows = tuple(results_rows(results))
+    return Table(title=f"Run {folder}", columns=("what", "value"), rows=rows)
+
+
+def results_rows(results: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Returns what a finished run is worth, a row each."""
+    return [
         *score_rows(results["held_out"], results["held_out"]["perplexity"]),
         ("best step", f"{results['best_step']:,} of {results['steps']:,}"),
         ("tokens read", f"{show_count(results['tokens'])} in {results['epochs']:.2f} epochs"),
         ("time", show_duration(results["seconds"])),
         ("tokens a second", show_count(results["tokens_per_second"])),
     ]
-    return Table(title=f"Run {folder}", columns=("what", "value"), rows=tuple(rows))
 
 
 def score_rows(scores: Mapping[str, Any], perplexity: float) -> list[tuple[str, str]]:

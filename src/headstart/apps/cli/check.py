@@ -17,6 +17,7 @@ from headstart.apps.cli.reading import (
     read_with_progress,
     reading_options,
 )
+from headstart.apps.cli.run_type import RUN_TYPE
 
 if TYPE_CHECKING:
     from headstart.corpora.leaks.report import LeakReport
@@ -56,7 +57,7 @@ file_options = packed(
     click.option("--valid", help="Examples to choose settings on."),
     click.option("--test", help="Examples to score on."),
     click.option("--corpus", multiple=True, help="Pretraining text; may be given several times."),
-    click.option("--from", "run", type=click.Path(path_type=Path), help="A run: what did it read?"),
+    click.option("--from", "run", type=RUN_TYPE, help="A run: what did it read?"),
 )
 column_options = packed(
     "columns",

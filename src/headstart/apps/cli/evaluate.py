@@ -12,7 +12,7 @@ from headstart.apps.cli.options import json_option
 from headstart.apps.cli.output import print_json, print_tables
 from headstart.apps.cli.pretrain import FOLDER, absolute
 from headstart.apps.cli.reading import ReadingOptions, read_with_progress, reading_options
-from headstart.apps.cli.using import Place, open_run, place_options
+from headstart.apps.cli.using import Place, open_run, place_options, run_argument
 
 if TYPE_CHECKING:
     from headstart.pipeline.evaluate import LanguageEvaluation
@@ -25,7 +25,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("run", type=FOLDER)
+@run_argument
 @click.option("--test", multiple=True, required=True, help="The text; may be given several times.")
 @click.option("--figures", type=FOLDER, help="Folder for the loss by position, as PNG and SVG.")
 @place_options

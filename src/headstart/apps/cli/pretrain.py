@@ -12,6 +12,7 @@ from headstart.apps.cli.interruption import interruptible
 from headstart.apps.cli.options import Workplace, json_option, packed, workplace_options
 from headstart.apps.cli.output import print_json, print_tables
 from headstart.apps.cli.reading import ReadingOptions, reading_options
+from headstart.apps.cli.run_type import RUN_TYPE
 from headstart.apps.cli.stopping import exit_if_stopped, stopping
 from headstart.apps.cli.training_progress import watched
 from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE
@@ -33,6 +34,7 @@ Examples:
   headstart pretrain reviews.txt.xz --minutes 30 --out runs/reviews
   headstart pretrain books/ --recipe lab --tokenizer tokenizer --tokens 20M --out runs/lab
   headstart pretrain mine.txt --from runs/reviews --minutes 5 --out runs/mine
+  headstart pretrain train.csv --from film-en --keep-out test.csv --out runs/film-mine
 """
 FOLDER = click.Path(path_type=Path, file_okay=False)
 OBJECTIVES = ("causal", "masked", "masked+next")
@@ -49,6 +51,7 @@ class Wanted:
     start: Path | None
     tokenizer: Path | None
     valid: tuple[str, ...]
+    keep_out: tuple[str, ...]
     minutes: float | None
     num_tokens: int | None
     num_steps: int | None
@@ -104,7 +107,7 @@ wanted_options = packed(
         type=click.Choice(OBJECTIVES),
         help="What is learned.  [default: the recipe's]",
     ),
-    click.option("--from", "start", type=FOLDER, help="A run to go on from, with other text."),
+    click.option("--from", "start", type=RUN_TYPE, help="A run to go on from, with other text."),
     click.option(
         "--tokenizer", type=FOLDER, help="A tokenizer's folder.  [default: learned from the text]"
     ),
@@ -112,6 +115,11 @@ wanted_options = packed(
         "--valid",
         multiple=True,
         help="Held-out text; may be given several times.  [default: part of the corpus]",
+    ),
+    click.option(
+        "--keep-out",
+        multiple=True,
+        help="A test whose texts the corpus must not hold; may be given several times.",
     ),
     click.option("--minutes", type=POSITIVE_TYPE, help="Budget in minutes.  [default: 10]"),
     click.option("--tokens", "num_tokens", type=COUNT_TYPE, help="Budget in tokens."),
@@ -257,6 +265,7 @@ def to_pretraining(
         ),
         tokenizer=wanted.tokenizer,
         start=wanted.start,
+        kept_out=wanted.keep_out,
         has_tensorboard=wanted.tensorboard,
     )
 

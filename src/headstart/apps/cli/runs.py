@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import TextIO
 
 import click
 
 from headstart.apps.cli.options import json_option
 from headstart.apps.cli.output import print_json, print_tables
+from headstart.apps.cli.run_type import RUN_TYPE
+from headstart.apps.cli.values import COUNT_TYPE
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
-@click.group(invoke_without_command=True, short_help="List runs, or remove one.")
+@click.group(invoke_without_command=True, short_help="List runs, remove one, or pack one.")
 @click.option("--in", "folder", type=FOLDER, default=".", show_default=True, help="Where to look.")
 @json_option
 @click.pass_context
 def runs(context: click.Context, folder: Path, as_json: bool) -> None:
-    """List runs with their state, progress, score and size, or remove one."""
+    """List runs with their state, progress, score and size; remove one, or pack one."""
     if context.invoked_subcommand is not None:
         return
     from headstart.pipeline.runs import find_runs
@@ -42,3 +45,23 @@ def remove(run: Path) -> None:
 
     remove_run(run)
     click.echo(f"Removed {run}")
+
+
+@runs.command(short_help="Make a finished run small enough to give away.")
+@click.argument("run", type=RUN_TYPE)
+@click.option("--out", type=FOLDER, required=True, help="The folder to make.")
+@click.option("--name", help="What the card calls it.  [default: the folder's name]")
+@click.option("--about", type=click.File(encoding="utf-8"), help="Words for the card, as Markdown.")
+@click.option("--bytes", "most_bytes", type=COUNT_TYPE, default="9M", show_default=True)
+def pack(run: Path, out: Path, name: str | None, about: TextIO | None, most_bytes: int) -> None:
+    """Make a finished run small enough to give away.
+
+    Its weights in half precision, which must answer as before; its sketch in the room that is left;
+    a card with the command that made it, its text's SHA-256 and its scores. The folder is a run.
+    """
+    from headstart.pipeline.pack import Packing
+    from headstart.pipeline.pack import pack as make
+
+    words = about.read() if about is not None else ""
+    made = make(run, out, Packing(name=name or out.name, about=words, most_bytes=most_bytes))
+    click.echo(f"Packed {run} into {out}: {len(made):,} files and their manifest")

@@ -5,6 +5,7 @@ from pathlib import Path
 from traceback import extract_tb
 
 from headstart.apps.recipes import MODERN, RECIPES
+from headstart.apps.trunks import TRUNKS
 from headstart.choices import nearest
 from headstart.errors import HeadstartError, RecipeError
 from headstart.pipeline.recipe import Recipe, with_objective
@@ -31,12 +32,14 @@ def recipe_called(text: str) -> Recipe:
     path = Path(text)
     if text and path.is_dir():
         return read_recipe(path)
+    if text in TRUNKS:
+        return read_recipe(TRUNKS[text])
     if path.suffix == ".py" and path.is_file():
         return recipe_of_file(path)
     raise RecipeError(
-        f"There is no recipe {text!r}.{nearest(text, RECIPES)} Choose one of: "
-        f"{', '.join(RECIPES)}; or name the folder of a run, or a Python file with a function "
-        f"{RECIPE_FUNCTION}()."
+        f"There is no recipe {text!r}.{nearest(text, {**RECIPES, **TRUNKS})} Choose one of: "
+        f"{', '.join(RECIPES)}; or name the folder of a run, a trunk in the box "
+        f"({', '.join(TRUNKS)}), or a Python file with a function {RECIPE_FUNCTION}()."
     )
 
 

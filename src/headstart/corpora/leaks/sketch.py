@@ -36,6 +36,23 @@ class Sketch:
         return (self.limit + 1) / (LARGEST_HASH + 1)
 
 
+def thinned(sketch: Sketch, num_kept: int) -> Sketch:
+    """Returns the sketch that a Sketcher of so few hashes would have made of the same corpus."""
+    if len(sketch.hashes) <= num_kept:
+        return sketch
+    limit = int(sketch.hashes[num_kept]) - 1
+    return Sketch(sketch.num_ngrams_seen, limit, sketch.hashes[:num_kept])
+
+
+def merged(first: Sketch, second: Sketch, num_kept: int = NUM_KEPT_HASHES) -> Sketch:
+    """Returns the sketch of two corpora read one after the other."""
+    # Above the lower limit, one of them has forgotten what it saw.
+    limit = min(first.limit, second.limit)
+    hashes = np.union1d(first.hashes, second.hashes)
+    num_ngrams_seen = first.num_ngrams_seen + second.num_ngrams_seen
+    return thinned(Sketch(num_ngrams_seen, limit, hashes[hashes <= np.uint64(limit)]), num_kept)
+
+
 class Sketcher:
     """Makes a sketch from a stream of documents, in bounded memory."""
 

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from headstart.corpora.leaks import sketch as sketch_module
 from headstart.corpora.leaks.hashing import WordHashes, ngrams
-from headstart.corpora.leaks.sketch import LARGEST_HASH, NUM_KEPT_HASHES, Sketch, Sketcher
+from headstart.corpora.leaks.sketch import (
+    LARGEST_HASH,
+    NUM_KEPT_HASHES,
+    Sketch,
+    Sketcher,
+    merged,
+    thinned,
+)
 from headstart.corpora.leaks.sketch_file import HEADER, NUM_DIGEST_BYTES, read_sketch, write_sketch
 from headstart.corpora.leaks.sketch_overlap import Overlap, overlaps, together
 from headstart.errors import DamagedFileError, FileError
@@ -53,6 +60,29 @@ def test_a_sketch_depends_neither_on_order_nor_on_repetition_nor_on_batches(text
         patch.setattr(sketch_module, "NUM_BATCH_WORDS", 10)
         assert same(sketch_of(reordered, num_kept), sketch)
         assert same(sketch_of(texts + reordered, num_kept), sketch)
+
+
+@settings(deadline=None)
+@given(texts=TEXTS, num_kept=st.integers(1, 40), fewer=st.integers(1, 40))
+def test_a_thinned_sketch_is_the_one_that_fewer_hashes_would_have_made(texts, num_kept, fewer):
+    thin = thinned(sketch_of(texts, num_kept), fewer)
+    assert same(thin, sketch_of(texts, min(num_kept, fewer)))
+    assert thin.num_ngrams_seen == sketch_of(texts).num_ngrams_seen
+
+
+@settings(deadline=None)
+@given(first=TEXTS, second=TEXTS, sizes=st.tuples(st.integers(1, 40), st.integers(1, 40)))
+def test_a_merged_sketch_has_exactly_the_small_hashes_of_both_corpora(first, second, sizes):
+    one, other = sketch_of(first, sizes[0]), sketch_of(second, sizes[1])
+    both = merged(one, other)
+    every = set(ngrams(WordHashes().rows(first + second), 8).values.tolist())
+    assert both.hashes.tolist() == sorted(hash_ for hash_ in every if hash_ <= both.limit)
+    assert both.limit == min(one.limit, other.limit)
+    assert both.num_ngrams_seen == one.num_ngrams_seen + other.num_ngrams_seen
+    # Of equal room, it is the sketch that one reading of both would have made.
+    room = sizes[0]
+    together_ = merged(one, sketch_of(second, room), room)
+    assert same(together_, sketch_of(first + second, room))
 
 
 def test_a_large_corpus_takes_bounded_memory_and_less_than_a_megabyte(tmp_path):

@@ -1,0 +1,102 @@
+"""Going on from a run with other text: what must fit, what is remembered, what is kept out."""
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+
+from headstart.corpora.examples import PAIR_SEPARATOR, Example
+from headstart.corpora.leaks.corpus_copies import CorpusCopyFinder
+from headstart.corpora.leaks.normalisation import words
+from headstart.corpora.leaks.prepared import prepare
+from headstart.corpora.leaks.sketch import Sketch, merged
+from headstart.corpora.leaks.sketch_file import SKETCH_FILE, read_sketch
+from headstart.corpora.sources import find_files
+from headstart.errors import DataError, RecipeError
+from headstart.models.config import TrunkConfig
+from headstart.models.heads.config import ModelConfig
+from headstart.pipeline.corpus_stores import CorpusConfig
+from headstart.pipeline.recipe import Recipe
+from headstart.pipeline.run_files import read_recipe
+from headstart.pipeline.watch import Watch
+
+NUM_PLACES_TOLD = 3
+
+
+def require_fitting_start(start: Path, recipe: Recipe) -> None:
+    """Raises an error where the weights of a run do not fit the model that would go on."""
+    begun = read_recipe(start)
+    if begun.transfer is not None:
+        raise RecipeError(
+            f"{start} is a classifier of {', '.join(begun.transfer.labels)}, and plain text "
+            "teaches no labels. Name the run that its trunk came from."
+        )
+    ours, theirs = without_dropout(recipe.model), without_dropout(begun.model)
+    if ours == theirs:
+        return
+    sizes = ours.trunk.vocabulary_size, theirs.trunk.vocabulary_size
+    if sizes[0] != sizes[1]:
+        raise RecipeError(
+            f"The objective {recipe.objective} makes a vocabulary of {sizes[0]:,} pieces, but "
+            f"{start} has {sizes[1]:,}. Go on with its own objective, {begun.objective}."
+        )
+    raise RecipeError(
+        f"The recipe {recipe.name} does not fit {start}, of the recipe {begun.name}: "
+        f"{first_difference(ours, theirs)}. Go on with the recipe of the run, or begin without it."
+    )
+
+
+def without_dropout(model: ModelConfig) -> ModelConfig:
+    """Returns what decides the weights of a model; dropout may be another each time."""
+    trunk = model.trunk
+    if not isinstance(trunk, TrunkConfig):
+        return model
+    return replace(model, trunk=replace(trunk, layer=replace(trunk.layer, dropout=0.0)))
+
+
+def first_difference(ours: object, theirs: object, where: str = "model") -> str:
+    """Returns the first field in which two configs differ, with both values."""
+    if type(ours) is type(theirs):
+        for field in fields(ours):  # type: ignore[arg-type]  # both are configs of one type
+            one, other = getattr(ours, field.name), getattr(theirs, field.name)
+            if one != other and hasattr(one, "__dataclass_fields__"):
+                return first_difference(one, other, field.name)
+            if one != other:
+                return f"the {where}'s {field.name} is {one} and not {other}"
+    return f"the {where} is a {type(ours).__name__} and not a {type(theirs).__name__}"
+
+
+def sketch_of_all(sketch: Path, start: Path | None) -> Sketch:
+    """Returns the sketch of a run's text, with that of the runs before it."""
+    # Whoever goes on from a run knows what it has read; a test must be held against that too.
+    own = read_sketch(sketch)
+    return own if start is None else merged(own, read_sketch(start / SKETCH_FILE))
+
+
+def require_kept_out(config: CorpusConfig, names: Sequence[str], watch: Watch) -> None:
+    """Raises an error where text that must stay unseen, such as a test, is in a corpus."""
+    if not names:
+        return
+    finder = CorpusCopyFinder(prepare({"kept out": kept_out_texts(config, names)}))
+    paths = [Path(name) for name in (*config.corpus, *config.valid)]
+    for document in watch.read(paths, config.reading(), "Holding the text against the test"):
+        finder.see(document.place, words(document.plain))
+    (found,) = finder.found()
+    if not found.copies:
+        return
+    first = "; ".join(
+        f"{copy.item.place}, is {copy.first}" for copy in found.copies[:NUM_PLACES_TOLD]
+    )
+    count = f"{found.num_items:,} {'text' if found.num_items == 1 else 'texts'}"
+    raise DataError(
+        f"The corpus holds {count} that must be kept out of it (first: {first}). Remove them from "
+        "the corpus, such as by pretraining on the training file alone."
+    )
+
+
+def kept_out_texts(config: CorpusConfig, names: Sequence[str]) -> list[Example]:
+    """Returns the texts of tables and text files, whatever their labels."""
+    texts = (
+        name.partition(PAIR_SEPARATOR)[0] if not Path(name).exists() else name for name in names
+    )
+    documents = Watch().read(find_files(list(texts)), config.reading(), "")
+    return [Example(document.plain, "", document.place) for document in documents]
