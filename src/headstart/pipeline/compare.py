@@ -1,0 +1,68 @@
+"""Was pretraining worth it? Every job of the question, then the answer with all it stands on."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from headstart.files import locked, write_json
+from headstart.pipeline.compared_examples import compared_examples, find_leaks
+from headstart.pipeline.compared_trunks import read_trunks
+from headstart.pipeline.comparison import Comparison
+from headstart.pipeline.comparison_report import write_report
+from headstart.pipeline.comparison_results import Done, Json, results_of
+from headstart.pipeline.run_files import RESULTS_FILE
+from headstart.pipeline.sweep_choices import affordable_seeds, chosen_settings
+from headstart.pipeline.sweeping import ShowSweep, Sweeping
+from headstart.pipeline.watch import Watch
+from headstart.transfer.sweep import Sweep, checked_sizes, systems_of
+
+
+def compare(wanted: Comparison, folder: Path, watch: Watch | None = None) -> Json | None:
+    """Answers a comparison; returns its results, or nothing where someone said stop."""
+    with locked(folder):
+        return run_comparison(wanted, folder, watch or Watch(), lambda _progress: None)
+
+
+def run_comparison(wanted: Comparison, folder: Path, watch: Watch, show: ShowSweep) -> Json | None:
+    """Does the same in a folder that is locked already, and shows how far it is."""
+    started_at = time.monotonic()
+    trunks = read_trunks(wanted.starts)
+    examples = compared_examples(wanted.examples, folder, watch)
+    num_train = len(examples.labelled.train)
+    sweeping = Sweeping(
+        wanted=wanted,
+        folder=folder,
+        trunks=trunks,
+        examples=examples,
+        systems=systems_of([trunk.facts for trunk in trunks]),
+        sweep=Sweep(
+            sizes=checked_sizes(wanted.sizes, num_train),
+            num_seeds=wanted.num_seeds,
+            num_train=num_train,
+        ),
+        watch=watch,
+        show=show,
+    )
+    leaks = find_leaks(examples, trunks, folder, watch)
+    chosen = chosen_settings(sweeping)
+    num_seeds = None if chosen is None else affordable_seeds(sweeping, chosen)
+    if chosen is None or num_seeds is None:
+        return None
+    jobs = sweeping.jobs(chosen, num_seeds)
+    if not sweeping.finish(jobs, chosen):
+        return None
+    done = Done(
+        wanted=wanted,
+        folder=folder,
+        trunks=trunks,
+        examples=examples,
+        leaks=leaks,
+        systems=sweeping.systems,
+        sweep=replace(sweeping.sweep, num_seeds=num_seeds),
+        jobs=tuple(jobs),
+        chosen=chosen,
+    )
+    results = results_of(done, time.monotonic() - started_at)
+    write_json(folder / RESULTS_FILE, results)
+    write_report(results, folder)
+    return results
