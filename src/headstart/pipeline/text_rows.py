@@ -3,16 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
 from headstart.corpora.lines import is_whole
 from headstart.errors import DataError, RecipeError, RunError
 from headstart.pipeline.feeding import Marks, marks_for
+from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.run_folder import Run
 from headstart.tokenizers.pieces import UNKNOWN_ID
 from headstart.tokenizers.tokenizer import Ids, Tokenizer
-from headstart.transfer.config import LongTexts
+from headstart.transfer.config import LongTexts, TransferConfig
 
 # What is shown of a text that cannot be read.
 NUM_LETTERS_SHOWN = 40
@@ -74,13 +76,22 @@ def window_starts(num_pieces: int, room: int, long_texts: LongTexts) -> list[int
     return [*range(0, num_pieces - room, room), num_pieces - room]
 
 
+def transfer_of(folder: Path, recipe: Recipe) -> TransferConfig:
+    """Returns the labels of a classifier's recipe and how it learned them."""
+    if recipe.transfer is not None:
+        return recipe.transfer
+    if recipe.task == "translation":
+        remedy = "Its recipe has two trunks; for labels pretrain one with one, such as compact."
+    else:
+        remedy = (
+            "Make a classifier of it: "
+            f"headstart transfer --from {folder} --train FILE --out CLASSIFIER"
+        )
+    raise RunError(f"{folder} is a {recipe.task} run and knows no labels. {remedy}")
+
+
 def reader_of(run: Run) -> TextReader:
     """Returns how a classifier's run reads texts."""
-    recipe = run.recipe
-    if recipe.transfer is None:
-        raise RunError(
-            f"{run.folder} is a {recipe.task} and reads no texts to label. Make a classifier of it "
-            f"with: headstart transfer --from {run.folder} --train FILE --out RUN"
-        )
-    marks = marks_for(recipe.objective, run.tokenizer)
-    return TextReader(run.tokenizer, marks, recipe.length, recipe.transfer.long_texts)
+    long_texts = transfer_of(run.folder, run.recipe).long_texts
+    marks = marks_for(run.recipe.objective, run.tokenizer)
+    return TextReader(run.tokenizer, marks, run.recipe.length, long_texts)

@@ -1,6 +1,7 @@
 """How every figure looks, and how it becomes a file's bytes."""
 
 import io
+import warnings
 from collections.abc import Mapping
 
 from matplotlib import rc_context
@@ -28,12 +29,32 @@ def new_axes(width: float, height: float, title: str) -> tuple[Figure, Axes]:
 
 def render(figure: Figure, file_format: str) -> bytes:
     """Returns a figure as the bytes of a file, the same bytes for the same figure."""
-    # Laid out once: every further drawing would move things again, if ever so little.
-    if figure.get_layout_engine() is not None:
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+    return drawn(figure, file_format, is_inside=False)
+
+
+def render_for_page(figure: Figure) -> bytes:
+    """Returns a figure as SVG for the inside of a page: text stays text, on no ground."""
+    return drawn(figure, "svg", is_inside=True)
+
+
+def drawn(figure: Figure, file_format: str, *, is_inside: bool) -> bytes:
+    """Returns the bytes of a figure, for a file of its own or for the inside of a page."""
     buffer = io.BytesIO()
     metadata = {"Date": None} if file_format == "svg" else None
-    with rc_context({"svg.hashsalt": "headstart"}):
-        figure.savefig(buffer, format=file_format, dpi=PNG_DOTS_PER_INCH, metadata=metadata)
+    text = "none" if is_inside else "path"
+    salted = rc_context({"svg.hashsalt": "headstart", "svg.fonttype": text})
+    with salted, warnings.catch_warnings():
+        # A name in a script that the font lacks is drawn as boxes; in a page it reads as it should.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        # Laid out once: every further drawing would move things again, if ever so little.
+        if figure.get_layout_engine() is not None:
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")
+        figure.savefig(
+            buffer,
+            format=file_format,
+            dpi=PNG_DOTS_PER_INCH,
+            metadata=metadata,
+            transparent=is_inside,
+        )
     return buffer.getvalue()
