@@ -44,6 +44,9 @@ class Tfidf:
             "valid_accuracy": self.valid_accuracy,
             "words": list(WORD_RANGE),
             "characters": list(CHARACTER_RANGE),
+            "num_features": sum(
+                len(part.vocabulary_) for _, part in self.features.transformer_list
+            ),
         }
 
     def probabilities(self, texts: Sequence[str]) -> Probabilities:

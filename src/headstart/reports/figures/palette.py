@@ -22,6 +22,8 @@ COLOURS: Mapping[str, Colour] = {
     "violet": Colour(light="#7a3fb0", dark="#c79bf2"),
     "ochre": Colour(light="#7d5c00", dark="#e3bd4f"),
     "rose": Colour(light="#b0246f", dark="#f58bc0"),
+    "moss": Colour(light="#47690b", dark="#a8cf5b"),
+    "sky": Colour(light="#006f8f", dark="#62cbea"),
     "slate": Colour(light="#4d5661", dark="#b4bdc8"),
     "mist": Colour(light="#6a727c", dark="#98a1ac"),
     "hairline": Colour(light="#d5dae0", dark="#3a414b"),

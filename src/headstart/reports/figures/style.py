@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
 
 BLUE, ORANGE, GREEN, GREY = "#2f6db3", "#d9772b", "#3d9970", "#8a8f98"
 KIND_COLOURS: Mapping[str, str] = {
@@ -25,6 +27,11 @@ def new_axes(width: float, height: float, title: str) -> tuple[Figure, Axes]:
     axes.set_title(title, loc="left", fontsize=11)
     axes.spines[["top", "right"]].set_visible(False)
     return figure, axes
+
+
+def show_percents(axis: Axis) -> None:
+    """Writes the ticks of an axis of shares as the tables do, such as "75 %"."""
+    axis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
 
 
 def render(figure: Figure, file_format: str) -> bytes:

@@ -19,6 +19,7 @@ THEMED = {
 COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 FONT = re.compile(r"font-family:[^;]*")
 REFERENCE = re.compile(r"#(?=[A-Za-z])([\w.-]+)")
+LEAST_ZOOM, MOST_ZOOM = 0.95, 1.55
 # A page has no use for these, and the second would set the style of all of it.
 DROPPED = ("metadata", "style")
 
@@ -30,7 +31,7 @@ def inline_svg(figure: Figure, title: str, description: str = "") -> Html:
     key = "f" + hashlib.sha256(data + title.encode(errors="replace")).hexdigest()[:8]
     simplify(root)
     tidy_names(root, key)
-    width, height = (float(root.attrib[side].removesuffix("pt")) for side in ("width", "height"))
+    width = float(root.attrib["width"].removesuffix("pt"))
     inside = [element("title", escape(title), {"id": f"{key}-title"})]
     named_by = f"{key}-title"
     if description:
@@ -42,8 +43,8 @@ def inline_svg(figure: Figure, title: str, description: str = "") -> Html:
         "aria-labelledby": named_by,
         "fill": "currentColor",
         "stroke-linejoin": "round",
-        # As wide as its text reads well at, and no wider.
-        "style": f"max-width:{width * 1.5:.0f}px;aspect-ratio:{width:.0f}/{height:.0f}",
+        # No wider and no narrower than its text reads well at; a narrow page scrolls it.
+        "style": f"min-width:{width * LEAST_ZOOM:.0f}px;max-width:{width * MOST_ZOOM:.0f}px",
     }
     inside += [Html(ElementTree.tostring(child, encoding="unicode")) for child in root]
     return element("svg", inside, attributes)

@@ -46,7 +46,7 @@ pre{background:var(--tint);padding:.8rem 1rem;border-radius:.4rem;white-space:pr
 overflow-wrap:anywhere}
 nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:.3rem 1.1rem;padding:0;margin:1.6rem 0 0;
 max-width:none;font-size:.92rem}
-.verdict{font-size:clamp(1.7rem,5vw,2.7rem);line-height:1.15;font-weight:700;
+.verdict{font-size:2.5rem;line-height:1.15;font-weight:700;
 letter-spacing:-.015em;margin:0 0 1rem;max-width:46rem}
 .lead{font-size:1.12rem}
 .soft,.note,figcaption,footer{color:var(--soft)}
@@ -59,12 +59,11 @@ th,td{padding:.38rem .9rem .38rem 0;text-align:left;vertical-align:top;
 border-bottom:1px solid var(--line)}
 thead th{border-bottom:2px solid var(--line);font-weight:600;color:var(--soft);
 vertical-align:bottom}
-tbody th{font-weight:500}
+tbody th{font-weight:500;min-width:6.5rem}
 .number{text-align:right;white-space:nowrap}
-.strong td,.strong th{font-weight:700}
-.panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(21rem,100%),1fr));
-gap:.5rem 1.5rem}
-figure{margin:1rem 0 1.4rem}
+.panels{display:flex;flex-wrap:wrap;gap:.5rem 1.5rem}
+.panels>*{flex:0 1 29rem;max-width:100%}
+figure{margin:1rem 0 1.4rem;overflow-x:auto}
 figure svg{display:block;width:100%;height:auto}
 blockquote{margin:.9rem 0;padding:.1rem 0 .1rem .9rem;border-left:3px solid var(--line)}
 blockquote p{margin:.25rem 0}
@@ -73,9 +72,17 @@ summary{cursor:pointer}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1rem;font-size:.95rem}
 dt{color:var(--soft)}
 dd{margin:0;overflow-wrap:anywhere}
+.numbers{display:flex;flex-wrap:wrap;gap:1.1rem 1.4rem;margin:.8rem 0 1.2rem}
+.numbers>*{flex:0 1 9.4rem}
+.numbers .share{font-size:1.75rem;font-weight:700;line-height:1.25;
+font-variant-numeric:tabular-nums}
+.numbers .soft{font-size:.85rem;line-height:1.35;overflow-wrap:break-word}
+.numbers dt{font-weight:600}
+.numbers dt,.numbers .share{color:inherit}
+.warning{background:var(--tint);border-left:3px solid var(--ochre);padding:.5rem .9rem}
 footer{margin-top:3rem}
-@media (max-width:34rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}
-main{padding:1rem .9rem 3rem}}
+@media (max-width:34rem){dl:not(.numbers){grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}
+main{padding:1rem .9rem 3rem}.verdict{font-size:1.8rem}}
 @media print{@page{margin:1.6cm}body{font-size:10pt}main{max-width:none;padding:0}nav{display:none}
 h2{break-after:avoid;margin-top:1.6rem}figure,tr,blockquote{break-inside:avoid}
 .scroll{overflow:visible}table{font-size:8.5pt}.number{white-space:normal}}
@@ -85,10 +92,12 @@ FONTS = (
     '--sans:system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;'
     '--mono:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;'
 )
+# Whatever belongs to something that is drawn may have its colour.
+TINTS = "".join(f".in-{name}{{color:var(--{name})}}" for name in COLOURS)
 # Paper is white: what is dark on a screen is printed as by day.
 STYLE = (
     f":root{{{FONTS}{variables(is_dark=False)}color-scheme:light}}"
     "@media screen and (prefers-color-scheme:dark)"
     f"{{:root{{{variables(is_dark=True)}color-scheme:dark}}}}"
-    f"{RULES}"
+    f"{TINTS}{RULES}"
 )

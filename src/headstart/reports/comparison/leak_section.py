@@ -1,0 +1,87 @@
+"""What of the test had been seen before: in the labels, and in the pretraining text."""
+
+from collections.abc import Mapping, Sequence
+
+from headstart.reports.comparison.plain_values import show_value
+from headstart.reports.comparison.record import Comparison
+from headstart.reports.numbers import show_share
+from headstart.reports.page.document import Section
+from headstart.reports.page.html import Html, escape, join, paragraph
+from headstart.reports.page.tables import table_html
+from headstart.reports.table import Table
+
+
+def leak_section(comparison: Comparison) -> Section:
+    """Returns how much of the test is clean, and every comparison that the leak guard made."""
+    return Section(
+        title="Leaks",
+        body=join(
+            clean_sentence(comparison.leaks),
+            copies(comparison.leaks.get("findings")),
+            known(comparison.leaks.get("sketches")),
+        ),
+    )
+
+
+def clean_sentence(leaks: Mapping[str, object]) -> Html:
+    """Returns how many test items are left without what was trained on."""
+    num_clean, num_test = leaks.get("num_clean"), leaks.get("num_test")
+    if not isinstance(num_clean, int) or not isinstance(num_test, int):
+        return Html("")
+    if num_clean == num_test:
+        said = f"All {num_test:,} test items are clean: none is a copy of what was trained on."
+    else:
+        gone = num_test - num_clean
+        left_out = "1 is a copy" if gone == 1 else f"{gone:,} are copies"
+        said = (
+            f"{num_clean:,} of {num_test:,} test items are clean; {left_out} of what was trained "
+            "on and left out of the clean test."
+        )
+    return paragraph(escape(said))
+
+
+def copies(findings: object) -> Html:
+    """Returns a row for each comparison of a split with something else."""
+    if isinstance(findings, Mapping):
+        findings = findings.get("copies")
+    rows = tuple(
+        tuple(show_value(row.get(key)) for key in ("split", "source", "kind", "items"))
+        for row in listed(findings)
+    )
+    if not rows:
+        return Html("")
+    columns = ("items of", "copied from", "kind", "items")
+    notes = ("Compared by their words: case, spaces, Unicode forms and punctuation aside.",)
+    return table_html(
+        Table(title="Copies", columns=columns, rows=rows, numeric=frozenset({"items"}), notes=notes)
+    )
+
+
+def known(sketches: object) -> Html:
+    """Returns how much of each split stands in the text that a trunk was pretrained on."""
+    rows = []
+    for row in listed(sketches):
+        share = row.get("share")
+        shown = show_share(share) if isinstance(share, int | float) else show_value(share)
+        trunk, split, items = (show_value(row.get(key)) for key in ("trunk", "split", "known"))
+        rows.append((trunk, split, shown, items))
+    if not rows:
+        return Html("")
+    columns = ("trunk", "split", "stretches of 8 words known to it", "items known")
+    notes = ("Held against a sample of the text that each trunk was pretrained on, its sketch.",)
+    return table_html(
+        Table(
+            title="Seen in pretraining",
+            columns=columns,
+            rows=tuple(rows),
+            numeric=frozenset(columns[2:]),
+            notes=notes,
+        )
+    )
+
+
+def listed(value: object) -> list[Mapping[str, object]]:
+    """Returns the objects of a list, or nothing where it is none."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return []
+    return [row for row in value if isinstance(row, Mapping)]

@@ -1,0 +1,84 @@
+"""Accuracy on the test by the number of labels, every system with its intervals."""
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
+
+from headstart.reports.comparison.record import Comparison, Score
+from headstart.reports.comparison.wording import name_of
+from headstart.reports.figures.direct_labels import Label, inches_of, plain, write_labels
+from headstart.reports.figures.looks import Look, looks
+from headstart.reports.figures.palette import COLOURS
+from headstart.reports.figures.style import new_axes, show_percents
+from headstart.reports.numbers import show_count
+
+PLOT_WIDTH, HEIGHT = 4.5, 3.7
+AXES_SHARE = 0.8
+# Each system stands a little beside the last, so that no interval hides another; by so much of
+# the axis, and by more where there is but one number of labels.
+STEP_ASIDE, STEP_ALONE = 0.012, 0.15
+LEAST_RATIO = 2.0
+
+
+def draw(comparison: Comparison) -> Figure | None:
+    """Draws a line a system over the numbers of labels, named at its end."""
+    test = comparison.verdict.test
+    systems = [
+        (key, rows) for key in looks(comparison) if (rows := scores_of(comparison, key, test))
+    ]
+    if not systems:
+        return None
+    look = looks(comparison)
+    names = {key: name_of(comparison, key) for key, _ in systems}
+    width = PLOT_WIDTH + max(inches_of(plain(name)) for name in names.values())
+    figure, axes = new_axes(width, HEIGHT, f"Accuracy on the {test} test, with 95 % intervals")
+    ratio = max(max(comparison.sizes) / min(comparison.sizes), LEAST_RATIO)
+    step = STEP_ASIDE if len(comparison.sizes) > 1 else STEP_ALONE
+    for number, (key, rows) in enumerate(systems):
+        aside = ratio ** (step * (number - (len(systems) - 1) / 2))
+        draw_system(axes, rows, aside, look[key])
+    finish(axes, comparison)
+    labels = [
+        Label(text=names[key], height=rows[-1].mean, colour=look[key].colour)
+        for key, rows in systems
+    ]
+    write_labels(axes, labels, HEIGHT * AXES_SHARE)
+    return figure
+
+
+def scores_of(comparison: Comparison, key: str, test: str) -> list[Score]:
+    """Returns the accuracies of a system on one test, the fewest labels first."""
+    found = (comparison.score(key, size, test) for size in comparison.sizes)
+    return [score for score in found if score is not None]
+
+
+def draw_system(axes: Axes, rows: list[Score], aside: float, look: Look) -> None:
+    """Draws one system's points, moved aside by a factor, with their intervals."""
+    places = [row.size * aside for row in rows]
+    means = [row.mean for row in rows]
+    axes.plot(
+        places,
+        means,
+        color=look.colour,
+        linestyle=look.line,
+        marker=look.sign,
+        markersize=5.5,
+        linewidth=1.8,
+    )
+    for place, row in zip(places, rows, strict=True):
+        if row.low is not None and row.high is not None:
+            axes.plot([place] * 2, [row.low, row.high], color=look.colour, linewidth=1.3)
+
+
+def finish(axes: Axes, comparison: Comparison) -> None:
+    """Sets a log axis whose ticks are the numbers of labels that were tried."""
+    sizes = comparison.sizes
+    axes.set_xscale("log")
+    axes.set_xticks(sizes, [show_count(size) for size in sizes])
+    axes.xaxis.set_minor_locator(NullLocator())
+    if len(sizes) == 1:
+        axes.set_xlim(sizes[0] / LEAST_RATIO, sizes[0] * LEAST_RATIO)
+    show_percents(axes.yaxis)
+    axes.grid(axis="y", color=COLOURS["hairline"].light, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.set_xlabel("labelled examples to learn from" + (", log scale" if len(sizes) > 1 else ""))

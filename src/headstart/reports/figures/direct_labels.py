@@ -1,0 +1,73 @@
+"""Names beside what they name, none over another, instead of a legend."""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+
+FONT_SIZE = 9
+POINTS_PER_INCH = 72
+# Inches that a sign takes, on average and in bold.
+SIGN_WIDTH = 0.072
+# The height of a line of text, with some air.
+LINE_HEIGHT = 1.3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Label:
+    """A name, the height that it belongs to, and its colour."""
+
+    text: str
+    height: float
+    colour: str
+
+
+def write_labels(axes: Axes, labels: Sequence[Label], height_inches: float) -> None:
+    """Writes names to the right of axes of so many inches, moved apart where they would touch."""
+    if not labels:
+        return
+    low, high = axes.get_ylim()
+    line = (high - low) * FONT_SIZE * LINE_HEIGHT / (POINTS_PER_INCH * height_inches)
+    ordered = sorted(labels, key=lambda label: label.height)
+    places = spread([label.height for label in ordered], line)
+    for label, place in zip(ordered, places, strict=True):
+        axes.text(
+            1.02,
+            (place - low) / (high - low),
+            plain(label.text),
+            color=label.colour,
+            fontsize=FONT_SIZE,
+            va="center",
+            transform=axes.transAxes,
+        )
+
+
+def spread(heights: Sequence[float], gap: float) -> list[float]:
+    """Returns sorted heights at least `gap` apart, each group of them around its own mean."""
+    groups: list[tuple[float, int]] = []
+    for height in heights:
+        mean, count = height, 1
+        # A group that comes too near takes in the one below, around the mean of both.
+        while groups and mean - groups[-1][0] < gap * (count + groups[-1][1]) / 2:
+            other_mean, other_count = groups.pop()
+            mean = (mean * count + other_mean * other_count) / (count + other_count)
+            count += other_count
+        groups.append((mean, count))
+    return [
+        mean + gap * (number - (count - 1) / 2) for mean, count in groups for number in range(count)
+    ]
+
+
+def plain(text: str, length: int = 32) -> str:
+    """Returns a name that is shown as it is, and not read as a formula; a long one is cut."""
+    shown = "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
+    if len(shown) > length:
+        shown = f"{shown[: length - 1]}…"
+    return shown.replace("$", r"\$")
+
+
+def inches_of(text: str) -> float:
+    """Returns about how wide a name is; signs of the East are as wide as two."""
+    wide = sum(unicodedata.east_asian_width(sign) in "WF" for sign in text)
+    return SIGN_WIDTH * (len(text) + wide)

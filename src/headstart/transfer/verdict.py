@@ -1,0 +1,91 @@
+"""Was pretraining worth it? The answer, decided by one interval, and what else must be said."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from headstart.errors import DataError
+from headstart.evaluation.label_worth import LabelWorth
+from headstart.transfer.difference import Difference, Side, TestKind
+from headstart.transfer.verdict_words import (
+    ONE_SEED,
+    TFIDF,
+    primary_sentence,
+    rival_sentence,
+    short_rival_sentence,
+    size_sentence,
+    worth_sentence,
+)
+
+Answer = Literal["helps", "no evidence", "hurts"]
+ANSWERS: Mapping[Side, Answer] = {"above": "helps", "unclear": "no evidence", "below": "hurts"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What a comparison found."""
+
+    primary: Difference
+    """Warm minus cold at the largest size, on the test that counts."""
+    others: Sequence[Difference] = ()
+    """Every other difference, their p corrected together."""
+    worths: Mapping[str, Sequence[LabelWorth]] = field(default_factory=dict)
+    """What the warm system is worth at its sizes, by the key of the system whose curve was asked."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """The answer, why, and which simpler system is the better choice, if one is."""
+
+    answer: Answer
+    sentences: tuple[str, ...]
+    better_line: str | None
+    test: TestKind
+    size: int
+
+
+def verdict(evidence: Evidence) -> Verdict:
+    """Returns what can be said: the primary interval decides, the rest is told beside it."""
+    primary = evidence.primary
+    if not primary.is_primary:
+        raise DataError(
+            f"The difference of {primary.of} to {primary.to} at {primary.size:,} labels is not the "
+            "primary one; a verdict needs the question that was asked beforehand."
+        )
+    rivals = asked_like(primary, TFIDF, evidence.others)
+    at_size = [one for one in rivals if one.size == primary.size]
+    return Verdict(
+        answer=ANSWERS[primary.side],
+        sentences=(
+            primary_sentence(primary),
+            *(size_sentence(one) for one in asked_like(primary, primary.to, evidence.others)),
+            *(
+                worth_sentence(telling(found), against)
+                for against, found in evidence.worths.items()
+                if found
+            ),
+            *(rival_sentence(one) for one in at_size),
+            *(
+                short_rival_sentence(one)
+                for one in rivals
+                if one.size != primary.size and one.side_among_several != "unclear"
+            ),
+            *([ONE_SEED] if primary.num_seeds == 1 else []),
+        ),
+        better_line=TFIDF if any(one.side_among_several == "below" for one in at_size) else None,
+        test=primary.test,
+        size=primary.size,
+    )
+
+
+def asked_like(primary: Difference, to: str, others: Sequence[Difference]) -> list[Difference]:
+    """Returns how the primary system compares to another on the same test, most labels first."""
+    wanted = (primary.of, to, primary.test, primary.metric)
+    found = [one for one in others if (one.of, one.to, one.test, one.metric) == wanted]
+    return sorted(found, key=lambda one: one.size, reverse=True)
+
+
+def telling(worths: Sequence[LabelWorth]) -> LabelWorth:
+    """Returns the worth at the largest size at which the curve tells it, else at the smallest."""
+    falling = sorted(worths, key=lambda one: one.at_size, reverse=True)
+    return next((one for one in falling if not one.is_at_least), falling[-1])
