@@ -68,16 +68,11 @@ def compared_examples(config: ExamplesConfig, folder: Path, watch: Watch) -> Com
     for line in labelled.complaints:
         watch.say(line)
     if config.valid is None:
-        paths = {
-            split: write_split(folder / EXAMPLES_FOLDER / f"{split}.csv", examples)
-            for split, examples in (
-                ("train", labelled.train),
-                ("valid", labelled.valid),
-                ("test", labelled.test),
-            )
-        }
+        home = folder.resolve() / EXAMPLES_FOLDER
         config = ExamplesConfig(
-            **{split: str(path.resolve()) for split, path in paths.items()},
+            train=str(write_split(home / "train.csv", labelled.train)),
+            valid=str(write_split(home / "valid.csv", labelled.valid)),
+            test=str(write_split(home / "test.csv", labelled.test)),
             text_column="text",
             label_column="label",
             num_valid=config.num_valid,

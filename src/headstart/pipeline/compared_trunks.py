@@ -1,12 +1,8 @@
 """The trunks of a comparison: what each is, and what a cold start takes from it."""
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import torch
-from torch import Tensor
 
 from headstart.errors import RecipeError
 from headstart.files import json_digest
@@ -17,7 +13,7 @@ from headstart.pipeline.recipe_json import to_json
 from headstart.pipeline.run_files import TOKENIZER_FOLDER, read_recipe
 from headstart.pipeline.run_folder import read_weights
 from headstart.tokenizers.folder import load_tokenizer
-from headstart.transfer.head_swap import TRUNK
+from headstart.transfer.head_swap import trunk_sha256
 from headstart.transfer.sweep import TrunkFacts
 
 
@@ -29,7 +25,7 @@ class ComparedTrunk:
     folder: Path
     recipe: Recipe
     sha256: str
-    """Of the tensors of the trunk, by name; whatever file they stand in."""
+    """The checksum of its tensors, whatever head stands on them."""
 
     @property
     def name(self) -> str:
@@ -87,15 +83,5 @@ def read_trunk(folder: Path, name: str) -> ComparedTrunk:
         facts=TrunkFacts(name=name, shape=json_digest(shape)),
         folder=folder,
         recipe=recipe,
-        sha256=tensors_sha256(read_weights(folder)),
+        sha256=trunk_sha256(read_weights(folder)),
     )
-
-
-def tensors_sha256(tensors: Mapping[str, Tensor]) -> str:
-    """Returns the SHA-256 of the tensors of a trunk, which say the same in any order."""
-    digest = hashlib.sha256()
-    for name in sorted(name for name in tensors if name.startswith(TRUNK)):
-        values = tensors[name].detach().cpu().contiguous().view(-1)
-        digest.update(f"{name} {values.dtype} {tuple(tensors[name].shape)}".encode())
-        digest.update(values.view(torch.uint8).numpy().data)
-    return digest.hexdigest()

@@ -1,0 +1,62 @@
+"""What is compared: trunks, examples, numbers of labels, seeds, settings and a budget."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from headstart.errors import RecipeError
+from headstart.models.config import MOST, require_whole
+from headstart.pipeline.examples import ExamplesConfig
+from headstart.pipeline.planning import Place
+from headstart.transfer.settings import COLD, FROZEN, WARM, TransferSettings
+from headstart.transfer.sweep import Kind
+
+
+def to_the_end(settings: TransferSettings) -> TransferSettings:
+    """Returns settings that never end early: every system has the same steps, every curve ends."""
+    return replace(settings, transfer=replace(settings.transfer, patience=0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedSettings:
+    """How each kind of network learns; warm and cold differ in the rates of their layers alone."""
+
+    warm: TransferSettings = field(default_factory=lambda: to_the_end(WARM))
+    cold: TransferSettings = field(default_factory=lambda: to_the_end(COLD))
+    frozen: TransferSettings = field(default_factory=lambda: to_the_end(FROZEN))
+
+    def of(self, kind: Kind) -> TransferSettings:
+        """Returns the settings of one kind."""
+        settings: TransferSettings = getattr(self, kind)
+        return settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """A question about pretraining, and how it is to be answered."""
+
+    starts: tuple[Path, ...]
+    """The runs whose trunks are compared; the first is asked about in the verdict."""
+    examples: ExamplesConfig
+    place: Place
+    sizes: tuple[int, ...] | None = None
+    """Numbers of labels; None doubles from 100 to all."""
+    num_seeds: int = 5
+    minutes: float | None = None
+    """Leaves out whole seeds, down to two, where all of them would take longer."""
+    rates: tuple[float, ...] = ()
+    """Rates to try at each size, as multiples of a system's own; validation chooses."""
+    settings: ComparedSettings = field(default_factory=ComparedSettings)
+    num_workers: int | None = None
+    """Jobs at once; None takes the cores there are."""
+    command: str = ""
+    """What was typed, for whoever does it again."""
+
+    def __post_init__(self) -> None:
+        require_whole(self, "num_seeds", at_least=1, at_most=1_000)
+        if self.num_workers is not None:
+            require_whole(self, "num_workers", at_least=1, at_most=MOST)
+        if any(not 0 < rate <= 1_000 for rate in self.rates):
+            raise RecipeError(
+                f"The rates to try are {', '.join(map(str, self.rates))}; each is a multiple of a "
+                "system's own rate, above 0 and at most 1000."
+            )

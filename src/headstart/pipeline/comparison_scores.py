@@ -1,0 +1,137 @@
+"""Scores, paired differences and worth in labels, from what every system answered."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import get_args
+
+import numpy as np
+
+from headstart.evaluation.calibration import expected_calibration_error
+from headstart.evaluation.crossed import CrossedMean, crossed_share
+from headstart.evaluation.crossed_statistic import crossed_statistic, macro_f1
+from headstart.evaluation.label_worth import LabelWorth, label_worth
+from headstart.pipeline.compared_answers import Answers, Place
+from headstart.transfer.difference import (
+    Difference,
+    Pairing,
+    TestKind,
+    corrected,
+    paired_difference,
+)
+from headstart.transfer.sweep import System, TrunkFacts, cold_of
+
+TESTS: tuple[TestKind, ...] = get_args(TestKind)
+# What counts is measured on items that nobody had seen.
+MAIN_TEST: TestKind = "clean"
+STATISTICS: Mapping[str, Callable[..., float]] = {
+    "macro_f1": macro_f1,
+    "calibration_error": expected_calibration_error,
+}
+Json = dict[str, object]
+
+
+def scores(answers: Answers) -> Iterator[Json]:
+    """Yields every score of every system at every size, on the full and the clean test."""
+    is_all_clean = bool(answers.is_clean_N.all())
+    for place in answers.probabilities:
+        rows: list[Json] = []
+        for test in TESTS:
+            if is_all_clean and rows:
+                # Nothing was left out: the same numbers under the other name.
+                rows += [row | {"test": test} for row in rows]
+            else:
+                rows += score_rows(answers, place, test)
+        yield from rows
+
+
+def score_rows(answers: Answers, place: Place, test: TestKind) -> list[Json]:
+    """Returns the scores of a system at one size on one test."""
+    probability_SNC, target_N = answers.answered(place, test), answers.targets(test)
+    is_right_SN = answers.right(place, test)
+    found = [("accuracy", crossed_share(is_right_SN), is_right_SN.mean(axis=1).tolist())]
+    for metric, statistic in STATISTICS.items():
+        by_seed = [statistic(one_NC, target_N) for one_NC in probability_SNC]
+        found.append((metric, crossed_statistic(statistic, probability_SNC, target_N), by_seed))
+    return [
+        {"system": place[0], "size": place[1], "test": test, "metric": metric}
+        | interval_json(mean)
+        | {"by_seed": by_seed}
+        for metric, mean, by_seed in found
+    ]
+
+
+def interval_json(found: CrossedMean) -> Json:
+    """Returns a mean and its interval by name."""
+    return {
+        "mean": found.mean,
+        "low": found.low,
+        "high": found.high,
+        "num_seeds": found.num_seeds,
+        "num_items": found.num_items,
+    }
+
+
+def differences(
+    answers: Answers, systems: Sequence[System], trunks: Sequence[TrunkFacts], sizes: Sequence[int]
+) -> tuple[Difference, ...]:
+    """Returns every paired difference; those of one test are corrected together."""
+    pairs = pairs_of(systems, trunks)
+    found: list[Difference] = []
+    for test in TESTS:
+        rows = []
+        for size in sorted(sizes, reverse=True):
+            for number, (of, to) in enumerate(pairs):
+                # Asked beforehand: the first trunk against its cold start, with all the labels.
+                is_first = number == 0 and size == max(sizes)
+                pairing = Pairing(
+                    of=of, to=to, size=size, test=test, is_primary=is_first and test == MAIN_TEST
+                )
+                tables = (answers.right((key, size), test) for key in (of, to))
+                rows.append(paired_difference(pairing, *tables))
+        found += corrected(rows)
+    return tuple(found)
+
+
+def pairs_of(systems: Sequence[System], trunks: Sequence[TrunkFacts]) -> list[tuple[str, str]]:
+    """Returns which systems are held against which; the primary pair first."""
+    warm = [system for system in systems if system.kind == "warm"]
+    pairs: list[tuple[str, str]] = []
+    for system in warm:
+        frozen = next(o for o in systems if o.kind == "frozen" and o.like == system.like)
+        rivals = [cold_of(system, systems, trunks).key, "tfidf", frozen.key]
+        pairs += [(system.key, rival) for rival in rivals]
+    pairs += [(other.key, warm[0].key) for other in warm[1:]]
+    return pairs
+
+
+def worths(
+    answers: Answers, systems: Sequence[System], trunks: Sequence[TrunkFacts]
+) -> dict[str, dict[str, list[LabelWorth]]]:
+    """Returns what each warm trunk is worth at its sizes, by the system whose curve was asked."""
+    found: dict[str, dict[str, list[LabelWorth]]] = {}
+    for system in systems:
+        if system.kind != "warm":
+            continue
+        rivals = [cold_of(system, systems, trunks).key, "tfidf"]
+        found[system.key] = {rival: worth_by(answers, system.key, rival) for rival in rivals}
+    return found
+
+
+def worth_by(answers: Answers, system: str, rival: str) -> list[LabelWorth]:
+    """Returns what a system is worth at each of its sizes by the curve of another."""
+    curve = {size: answers.right((rival, size), MAIN_TEST) for size in answers.sizes(rival)}
+    own = {size: answers.right((system, size), MAIN_TEST) for size in answers.sizes(system)}
+    # Beyond the networks' sizes a curve has fewer seeds; the same ones are compared throughout.
+    num_seeds = min(len(table_SN) for table_SN in (*curve.values(), *own.values()))
+    cut = {size: np.asarray(table_SN)[:num_seeds] for size, table_SN in curve.items()}
+    return [label_worth(table_SN[:num_seeds], size, cut) for size, table_SN in own.items()]
+
+
+def worths_json(found: Mapping[str, Mapping[str, Sequence[LabelWorth]]]) -> list[Json]:
+    """Returns worths as rows."""
+    return [
+        {"system": system, "against": against} | asdict(worth)
+        for system, by_rival in found.items()
+        for against, rows in by_rival.items()
+        for worth in rows
+    ]
