@@ -8,6 +8,7 @@ as the text was made to let it.
 
 import random
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +34,8 @@ class GeneratedConfig:
     num_neutral_words: int = 40
     purity: float = 0.95
     """How often a word with a feeling has the one of its text."""
+    shown_share: float = 1.0
+    """The share of the words of a feeling that training examples may use; all others use all."""
     num_documents: int = 1_500
     sentences_per_document: int = 8
     sentences_per_example: int = 1
@@ -43,6 +46,8 @@ class GeneratedConfig:
     def __post_init__(self) -> None:
         if not 0.5 <= self.purity <= 1:
             raise DataError(f"purity is {self.purity}; it must be from 0.5 to 1.")
+        if not 0 < self.shown_share <= 1:
+            raise DataError(f"shown_share is {self.shown_share}; it must be above 0, at most 1.")
         counts = (self.num_words, self.num_neutral_words, self.num_train, self.num_valid)
         if min(counts) < 2:
             raise DataError(
@@ -81,6 +86,12 @@ class Language:
         # Few of them make up most of a text, as with real ones.
         self.neutral_weights = [1 / rank for rank in range(1, len(self.neutral) + 1)]
 
+    def shown(self, share: float) -> "Language":
+        """Returns the same language as far as it is shown: the first words of each feeling."""
+        shown = copy(self)
+        shown.felt = [words[: max(1, round(share * len(words)))] for words in self.felt]
+        return shown
+
     def sentence(self, feeling: int, purity: float, draw: random.Random) -> str:
         """Returns a sentence with words of a feeling, mostly of the one that was asked for."""
         num_neutral = draw.randint(*NEUTRAL_WORDS_PER_SENTENCE)
@@ -106,6 +117,8 @@ def generated_documents(config: GeneratedConfig) -> Iterator[str]:
 def generated_examples(config: GeneratedConfig, split: str, num: int) -> Iterator[tuple[str, str]]:
     """Yields texts with their labels, as many of each label as can be."""
     language, draw = Language(config), random.Random(derive_seed(config.seed, "examples", split))
+    if split == "train":
+        language = language.shown(config.shown_share)
     for number in range(num):
         feeling = number % len(LABELS)
         sentences = (

@@ -49,8 +49,16 @@ def label_worth(result_SN: Table, at_size: int, curve: Mapping[int, Table]) -> L
             f"The sizes of the curve are {sizes or 'none'} and that of the system is {at_size}; "
             "at least one size, and numbers from 1 up, are needed."
         )
-    own_SN = np.asarray(result_SN, dtype=np.float64)
-    rising_KSN = rising([np.asarray(curve[size], dtype=np.float64) for size in sizes])
+    own_SN, *tables = (
+        np.asarray(table, dtype=np.float64)
+        for table in (result_SN, *(curve[size] for size in sizes))
+    )
+    if len(shapes := {own_SN.shape, *(table.shape for table in tables)}) > 1:
+        raise DataError(
+            f"The tables of a system and a curve have the shapes {sorted(shapes)}; the same seeds "
+            "and test items are needed in all of them."
+        )
+    rising_KSN = rising(tables)
     accuracy, means = float(own_SN.mean()), rising_KSN.mean(axis=(1, 2)).tolist()
     low, high = sizes_in_doubt(own_SN, sizes, rising_KSN)
     return LabelWorth(
@@ -65,12 +73,6 @@ def label_worth(result_SN: Table, at_size: int, curve: Mapping[int, Table]) -> L
 
 def rising(tables: Sequence[Floats]) -> Floats:
     """Returns the tables, neighbours averaged where more labels gave less. Shape (K, S, N)."""
-    shapes = {table.shape for table in tables}
-    if len(shapes) > 1:
-        raise DataError(
-            f"The tables of a curve have the shapes {sorted(shapes)}; the same seeds and test "
-            "items are needed at every size."
-        )
     table_KSN = np.stack(tables)
     fitted_K = IsotonicRegression().fit_transform(range(len(tables)), table_KSN.mean(axis=(1, 2)))
     block_K = np.concatenate([[0], np.cumsum(np.diff(fitted_K) > 1e-12)])

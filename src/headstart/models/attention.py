@@ -3,6 +3,7 @@
 Legend: B batch, T positions asking, S positions answering, D width, H heads, K width of a head.
 """
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from headstart.models.config import LayerConfig
-from headstart.models.masks import Visibility
+from headstart.models.masks import Visibility, causal
 from headstart.models.positions import Rotation, rotate
 
 
@@ -44,6 +45,17 @@ def attend(
     )
 
 
+def attention_weights(query_BHTK: Tensor, key_BHSK: Tensor, visibility: Visibility) -> Tensor:
+    """Returns softmax(QKᵀ/√K) over what is visible, which `attend` never holds. (B, H, T, S)."""
+    score_BHTS = query_BHTK @ key_BHSK.transpose(2, 3) / math.sqrt(query_BHTK.shape[-1])
+    may_attend = visibility.may_attend_B1TS
+    if visibility.is_causal:
+        may_attend = causal(score_BHTS.shape[-1], score_BHTS.device)
+    if may_attend is not None:
+        score_BHTS = score_BHTS.masked_fill(~may_attend, -math.inf)
+    return score_BHTS.softmax(dim=-1)
+
+
 class SelfAttention(nn.Module):
     """Attention of x over x: queries, keys and values from the same vectors, by one product."""
 
@@ -60,6 +72,13 @@ class SelfAttention(nn.Module):
         """Returns, for each position, the mix of what it may attend to."""
         query_BHTK, answers = self._project(hidden_BTD, rotation)
         return self._mix(query_BHTK, answers, visibility)
+
+    def weights(
+        self, hidden_BTD: Tensor, visibility: Visibility, rotation: Rotation | None
+    ) -> Tensor:
+        """Returns how much each position takes of each other, head by head. (B, H, T, T)."""
+        query_BHTK, answers = self._project(hidden_BTD, rotation)
+        return attention_weights(query_BHTK, answers.key_BHSK, visibility)
 
     def extend(
         self,

@@ -86,6 +86,9 @@ def work_through(
 ) -> bool:
     """Does tasks in their order, several at once; returns whether all are finished."""
     shift = Shift(deque(tasks), on_done)
+    if num_workers == 1:
+        # Alone, this process does it as well, and needs no second one that loads everything again.
+        return shift.work_alone(do, should_stop) and shift.num_finished == len(tasks)
     with crew(min(num_workers, len(tasks)), do) as (workers, stop):
         while busy := shift.busy(workers):
             ready = wait(list(busy), SECONDS_BETWEEN_LOOKS)
@@ -116,11 +119,25 @@ class Shift(Generic[Task]):
                 worker.give(self.waiting.popleft())
         return {worker.line: worker for worker in workers if worker.task is not None}
 
+    def work_alone(self, do: Do[Task], should_stop: Callable[[], bool]) -> bool:
+        """Does what is waiting in this process; returns whether nobody said stop."""
+        watch = Watch(should_stop=should_stop)
+        while self.waiting and not should_stop():
+            task = self.waiting.popleft()
+            self.note(task, outcome_of(task, do, watch))
+            if self.failed is not None:
+                raise job_error(*self.failed)
+        return not self.waiting
+
     def take(self, worker: Worker[Task]) -> None:
         """Takes what a worker has done."""
         task, outcome = worker.task, worker.outcome()
         assert task is not None
         worker.task = None
+        self.note(task, outcome)
+
+    def note(self, task: Task, outcome: Outcome) -> None:
+        """Counts a job that is finished, and keeps the first failure."""
         if outcome.failure:
             self.failed = self.failed or (task, outcome.failure)
         elif outcome.is_finished:

@@ -30,7 +30,7 @@ class Evidence:
     others: Sequence[Difference] = ()
     """Every other difference, their p corrected together."""
     worths: Mapping[str, Sequence[LabelWorth]] = field(default_factory=dict)
-    """What the warm system is worth at its sizes, by the key of the system whose curve was asked."""
+    """What the warm system is worth at its sizes, by the system whose curve was asked."""
 
 
 @dataclass(frozen=True, kw_only=True)

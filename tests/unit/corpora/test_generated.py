@@ -49,6 +49,22 @@ def test_a_label_says_which_words_prevail():
     assert agreeing / 2_000 == pytest.approx(0.9, abs=0.03)
 
 
+def test_training_examples_use_no_word_that_is_not_shown():
+    config = GeneratedConfig(shown_share=0.05)
+    language = Language(config)
+    shown = {word for words in language.felt for word in words[:5]} | set(language.neutral)
+    used = {
+        split: {
+            word
+            for text, _ in generated_examples(config, split, 400)
+            for word in text.replace(".", "").split()
+        }
+        for split in ("train", "valid")
+    }
+    assert used["train"] == shown
+    assert len(used["valid"]) > 200
+
+
 def test_the_same_config_gives_the_same_text_and_splits_differ(tmp_path):
     first, second = (write_generated(tmp_path / name, CONFIG) for name in "ab")
     for split in ("corpus", "train", "valid", "test"):
@@ -66,7 +82,7 @@ def test_the_same_config_gives_the_same_text_and_splits_differ(tmp_path):
     assert next(generated_documents(CONFIG)) != next(generated_documents(GeneratedConfig(seed=1)))
 
 
-@pytest.mark.parametrize("wrong", [{"purity": 0.2}, {"num_words": 0}])
+@pytest.mark.parametrize("wrong", [{"purity": 0.2}, {"shown_share": 0.0}, {"num_words": 0}])
 def test_what_cannot_be_made_is_refused(wrong):
-    with pytest.raises(DataError, match=r"0\.2|\(0, "):
+    with pytest.raises(DataError, match=r"is 0\.2;|is 0\.0;|\(0, "):
         GeneratedConfig(**wrong)

@@ -16,6 +16,7 @@ from headstart.apps.cli.embed import embed
 from headstart.apps.cli.evaluate import evaluate
 from headstart.apps.cli.fill import fill
 from headstart.apps.cli.generate import generate
+from headstart.apps.cli.predict import predict
 from headstart.apps.cli.pretrain import pretrain
 from headstart.apps.cli.resume import resume
 from headstart.apps.cli.runs import runs
@@ -29,6 +30,7 @@ COMMANDS: Mapping[str, click.Command] = {
     "pretrain": pretrain,
     "resume": resume,
     "evaluate": evaluate,
+    "predict": predict,
     "runs": runs,
     "generate": generate,
     "fill": fill,

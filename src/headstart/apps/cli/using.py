@@ -15,6 +15,7 @@ from headstart.corpora.lines import is_whole
 from headstart.errors import DataError
 
 if TYPE_CHECKING:
+    from headstart.pipeline.classifier import Classifier
     from headstart.pipeline.run_folder import Run
 
 STANDARD_INPUT = "-"
@@ -39,14 +40,27 @@ run_argument = click.argument("run", type=RUN_TYPE)
 
 def open_run(folder: Path, device: str, num_threads: int | None) -> Run:
     """Loads a run onto the device that was asked for."""
+    from headstart.pipeline.run_folder import load_run
+
+    return load_run(folder, prepared_device(device, num_threads))
+
+
+def open_classifier(folder: Path, place: Place) -> Classifier:
+    """Loads a run that knows labels onto the device that was asked for."""
+    from headstart.pipeline.classifier import load_classifier
+
+    return load_classifier(folder, prepared_device(place.device, place.num_threads))
+
+
+def prepared_device(device: str, num_threads: int | None) -> str:
+    """Returns the device that was asked for, and has PyTorch use so many threads."""
     import torch
 
-    from headstart.pipeline.run_folder import load_run
     from headstart.pipeline.this_machine import choose_device
 
     if num_threads is not None:
         torch.set_num_threads(num_threads)
-    return load_run(folder, choose_device(device))
+    return choose_device(device)
 
 
 def given_text(text: str) -> str:

@@ -1,0 +1,76 @@
+"""What a sweep chooses as it goes: rates by validation, and seeds by the time there is."""
+
+from dataclasses import replace
+
+from headstart.files import json_digest, read_sealed_json, write_sealed_json
+from headstart.pipeline.comparison_results import ChosenSettings
+from headstart.pipeline.run_files import read_results
+from headstart.pipeline.sweeping import Sweeping
+from headstart.transfer.settings import TransferSettings
+
+BUDGET_FILE = "budget.json"
+# Below two seeds nothing can be said of other seeds.
+FEWEST_SEEDS = 2
+
+
+def chosen_settings(sweeping: Sweeping) -> ChosenSettings | None:
+    """Returns the settings of each network at each size; rates to try are tried on validation.
+
+    Every network has the same number of tries, with the first seed. None means that someone said
+    stop.
+    """
+    own, rates = sweeping.own_settings(), sweeping.wanted.rates
+    if not rates:
+        return own
+    tried: dict[tuple[str, int], dict[float, float]] = {place: {} for place in own}
+    # Of rates that do as well, the one nearest to the system's own.
+    for rate in sorted(rates, key=lambda rate: max(rate, 1 / rate)):
+        settings = {place: with_rate(one, rate) for place, one in own.items()}
+        jobs = [job for job in sweeping.jobs(settings, num_seeds=1) if job.system.is_neural]
+        if not sweeping.finish(jobs, settings):
+            return None
+        for job in jobs:
+            results = read_results(sweeping.jobs_folder / job.name)
+            tried[job.system.key, job.size][rate] = results["valid"]["accuracy"]
+    return {
+        place: with_rate(own[place], max(tried[place], key=lambda rate: tried[place][rate]))
+        for place in own
+    }
+
+
+def with_rate(settings: TransferSettings, rate: float) -> TransferSettings:
+    """Returns settings with so many times their rate."""
+    learning = settings.learning
+    # No rate beyond 1 is a rate.
+    peak_rate = min(1.0, learning.peak_rate * rate)
+    return replace(settings, learning=replace(learning, peak_rate=peak_rate))
+
+
+def affordable_seeds(sweeping: Sweeping, chosen: ChosenSettings) -> int | None:
+    """Returns how many seeds fit the budget, once the jobs of the first have shown what they take.
+
+    What was decided once is kept, so that a sweep that is gone on with stays the same. None means
+    that someone said stop.
+    """
+    wanted, path = sweeping.wanted, sweeping.folder / BUDGET_FILE
+    if wanted.minutes is None or wanted.num_seeds <= FEWEST_SEEDS:
+        return wanted.num_seeds
+    jobs = [job for job in sweeping.jobs(chosen, wanted.num_seeds) if job.seed == 0]
+    key = json_digest([wanted.minutes, wanted.num_seeds, [job.name for job in jobs]])
+    if path.exists():
+        kept = read_sealed_json(path)
+        if isinstance(kept, dict) and kept.get("key") == key:
+            return int(kept["num_seeds"])
+    if not sweeping.finish(jobs, chosen):
+        return None
+    # A job that stands for several seeds is done once.
+    seconds = sum(sweeping.seconds_of(job) for job in jobs) / sweeping.num_workers
+    num_fitting = int(60 * wanted.minutes / max(seconds, 1e-9))
+    num_seeds = max(FEWEST_SEEDS, min(wanted.num_seeds, num_fitting))
+    if num_seeds < wanted.num_seeds:
+        sweeping.watch.say(
+            f"One seed takes {seconds / 60:.1f} minutes, so {num_seeds} of {wanted.num_seeds} "
+            f"seeds are done in the {wanted.minutes:g} minutes that were given."
+        )
+    write_sealed_json(path, {"key": key, "num_seeds": num_seeds})
+    return num_seeds

@@ -1,0 +1,148 @@
+"""The jobs of one comparison, made of its trunks, examples and settings, and done."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from headstart.pipeline.compared_examples import ComparedExamples, job_examples
+from headstart.pipeline.compared_trunks import ComparedTrunk
+from headstart.pipeline.comparison import Comparison
+from headstart.pipeline.comparison_results import JOBS_FOLDER, ChosenSettings, Json
+from headstart.pipeline.planning import Place, best_precision
+from headstart.pipeline.recipe_json import to_json
+from headstart.pipeline.run_files import is_finished, read_results
+from headstart.pipeline.sweep_task import Task, run_task
+from headstart.pipeline.sweep_timing import SweepProgress, Timings
+from headstart.pipeline.sweep_workers import work_through
+from headstart.pipeline.transfer import Transferring
+from headstart.pipeline.watch import Watch
+from headstart.transfer.settings import TransferSettings
+from headstart.transfer.sweep import Job, Sweep, System, jobs_of
+
+# A worker takes about 400 MB; so many stay below 4 GB.
+MOST_WORKERS = 8
+
+ShowSweep = Callable[[SweepProgress], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweeping:
+    """The jobs of a comparison, and how they are done."""
+
+    wanted: Comparison
+    folder: Path
+    trunks: tuple[ComparedTrunk, ...]
+    examples: ComparedExamples
+    systems: tuple[System, ...]
+    sweep: Sweep
+    watch: Watch
+    show: ShowSweep
+
+    @property
+    def jobs_folder(self) -> Path:
+        """Where the jobs are."""
+        return self.folder / JOBS_FOLDER
+
+    @property
+    def place(self) -> Place:
+        """Where a job is done; on a processor by one thread, unless told otherwise."""
+        place = self.wanted.place
+        is_gpu = place.device.startswith("cuda")
+        return place if is_gpu or place.num_threads else replace(place, num_threads=1)
+
+    @property
+    def num_workers(self) -> int:
+        """Jobs at once: as many as there are cores for; a GPU has one."""
+        if self.wanted.num_workers is not None:
+            return self.wanted.num_workers
+        if self.place.device.startswith("cuda"):
+            return 1
+        num_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
+        cores = num_cores or os.cpu_count() or 1
+        return max(1, min(MOST_WORKERS, cores // (self.place.num_threads or 1)))
+
+    def trunk_of(self, system: System) -> ComparedTrunk:
+        """Returns the trunk whose weights or shape a network begins with."""
+        return next(trunk for trunk in self.trunks if trunk.name == system.like)
+
+    def own_settings(self) -> dict[tuple[str, int], TransferSettings]:
+        """Returns the settings of each network at each size before any were tried."""
+        return {
+            (system.key, size): self.wanted.settings.of(system.kind)
+            for system in self.systems
+            if system.is_neural
+            for size in self.sweep.sizes
+        }
+
+    def jobs(self, chosen: ChosenSettings, num_seeds: int) -> list[Job]:
+        """Returns every job with the settings that were chosen."""
+
+        def decisive(system: System, size: int) -> Json:
+            facts: Json = {"kind": system.kind, "examples": self.examples.key}
+            if not system.is_neural:
+                return facts
+            trunk = self.trunk_of(system)
+            return facts | {
+                "shape": trunk.facts.shape,
+                "trunk": None if system.kind == "cold" else trunk.sha256,
+                "settings": to_json(chosen[system.key, size]),
+                "precision": best_precision(self.place.device),
+            }
+
+        return jobs_of(self.systems, replace(self.sweep, num_seeds=num_seeds), decisive)
+
+    def task(self, job: Job, chosen: ChosenSettings) -> Task:
+        """Returns what a worker needs to know of a job."""
+        examples = job_examples(self.examples.config, job.size, job.draw)
+        transferring = None
+        if job.system.is_neural:
+            trunk = self.trunk_of(job.system)
+            is_cold = job.system.kind == "cold"
+            transferring = Transferring(
+                recipe=replace(trunk.recipe, plan=None),
+                examples=examples,
+                settings=chosen[job.system.key, job.size],
+                place=replace(self.place, seed=job.seed),
+                start=None if is_cold else trunk.folder.resolve(),
+                tokenizer=trunk.tokenizer.resolve() if is_cold else None,
+            )
+        return Task(
+            name=job.name,
+            folder=self.jobs_folder / job.name,
+            kind=job.system.kind,
+            examples=examples,
+            transferring=transferring,
+        )
+
+    def finish(self, jobs: Sequence[Job], chosen: ChosenSettings) -> bool:
+        """Does what is not yet finished of some jobs; returns whether all are."""
+        by_name = {job.name: job for job in jobs}
+        left = {
+            name: job for name, job in by_name.items() if not is_finished(self.jobs_folder / name)
+        }
+        timings = Timings()
+        for job in by_name.values():
+            if job.name not in left:
+                timings.add(job, self.seconds_of(job))
+
+        def note(task: Task) -> None:
+            job = left.pop(task.name)
+            timings.add(job, self.seconds_of(job))
+            self.show(
+                SweepProgress(
+                    num_done=len(by_name) - len(left),
+                    num_jobs=len(by_name),
+                    seconds_left=timings.left(left.values(), self.num_workers),
+                    last=job.name,
+                )
+            )
+
+        tasks = [self.task(job, chosen) for job in left.values()]
+        return not tasks or work_through(
+            tasks, run_task, self.num_workers, self.watch.should_stop, note
+        )
+
+    def seconds_of(self, job: Job) -> float:
+        """Returns how long a finished job took."""
+        return float(read_results(self.jobs_folder / job.name)["seconds"])
