@@ -9,10 +9,10 @@ import click
 
 from headstart.apps.cli.data import announce
 from headstart.apps.cli.options import Workplace, json_option, workplace_options
-from headstart.apps.cli.output import print_json
+from headstart.apps.cli.output import print_json, print_tables
 from headstart.apps.cli.pretrain import FOLDER
 from headstart.apps.cli.stopping import exit_if_stopped, stopping
-from headstart.apps.cli.sweep_progress import show_sweep
+from headstart.apps.cli.sweep_progress import shown_jobs
 from headstart.apps.cli.training_progress import watched
 from headstart.apps.recipes.compact import compact
 from headstart.apps.trunks.finding import find_run
@@ -44,13 +44,13 @@ def demo(out: Path, adapt: bool, offline: bool, workplace: Workplace, as_json: b
     seeds each; then come the verdict and a report. It can be stopped at any time: the same command
     goes on where it was, and skips what is finished.
     """
-    with locked(out), stopping() as asked, watched(asked) as watch:
+    with locked(out), stopping() as asked, watched(asked) as watch, shown_jobs() as show:
         from headstart.pipeline.demo import GENERATED_NOTE
         from headstart.pipeline.demo import demo as run
 
         if offline:
             watch.say(GENERATED_NOTE)
-        shown = run(wanted(adapt, offline, workplace), out, watch, show_sweep)
+        shown = run(wanted(adapt, offline, workplace), out, watch, show)
     if shown is None:
         click.echo("Stopped; nothing is lost. The same command goes on.", err=True)
     else:
@@ -83,6 +83,7 @@ def wanted(adapt: bool, offline: bool, workplace: Workplace) -> Demo:
 def tell(shown: Shown, out: Path, *, is_offline: bool, as_json: bool) -> None:
     """Prints the verdict, where the report is, and what to try next."""
     from headstart.pipeline.comparison_report import REPORT_NAME
+    from headstart.reports.comparison_tables import comparison_tables, verdict_lines
 
     report = out / REPORT_NAME
     if as_json:
@@ -95,8 +96,9 @@ def tell(shown: Shown, out: Path, *, is_offline: bool, as_json: bool) -> None:
             }
         )
         return
-    for sentence in shown.results["verdict"]["sentences"]:
-        click.secho(sentence, bold=True)
+    print_tables(comparison_tables(shown.results))
+    for line in verdict_lines(shown.results):
+        click.echo(line)
     click.echo(f"\nReport: {report} (open it in a browser)\n\nTry next:")
     for one in shown.nexts:
         click.echo(f"  # {one.what}\n  {one.command}")

@@ -11,6 +11,7 @@ import click
 from headstart import __version__
 from headstart.apps.cli.anatomy import anatomy
 from headstart.apps.cli.check import check
+from headstart.apps.cli.compare import compare
 from headstart.apps.cli.data import data
 from headstart.apps.cli.demo import demo
 from headstart.apps.cli.embed import embed
@@ -32,6 +33,7 @@ COMMANDS: Mapping[str, click.Command] = {
     "pretrain": pretrain,
     "resume": resume,
     "evaluate": evaluate,
+    "compare": compare,
     "predict": predict,
     "runs": runs,
     "generate": generate,

@@ -1,0 +1,236 @@
+"""The command `compare`: was pretraining worth it? Warm, cold, frozen, TF-IDF and majority."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headstart.apps.cli.check import ColumnOptions, column_options
+from headstart.apps.cli.options import THREADS, json_option, packed
+from headstart.apps.cli.output import print_json, print_tables
+from headstart.apps.cli.pretrain import FOLDER
+from headstart.apps.cli.run_type import RUN_TYPE
+from headstart.apps.cli.stopping import exit_if_stopped, stopping
+from headstart.apps.cli.sweep_progress import shown_jobs
+from headstart.apps.cli.training_progress import watched
+from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE
+from headstart.corpora.examples import PAIR_SEPARATOR, text_and_label_files
+from headstart.corpora.hub import is_hub
+from headstart.files import locked
+
+if TYPE_CHECKING:
+    from headstart.pipeline.comparison import Comparison
+
+EXAMPLES = """\b
+Examples:
+  headstart compare --from film-en --train train.csv --test test.csv --out compared
+  headstart compare --from runs/fr --train train.csv --valid valid.csv --test test.csv \\
+    --sizes 100,400,1600 --seeds 3 --minutes 30 --out compared
+  headstart compare --out compared --redraw
+"""
+
+
+class Several(click.ParamType[tuple[Any, ...]]):
+    """Values of one type with commas between them."""
+
+    name = "list"
+
+    def __init__(self, kind: click.ParamType[Any]) -> None:
+        self.kind = kind
+
+    def convert(
+        self, value: str | tuple[Any, ...], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[Any, ...]:
+        """Returns the values, or fails with a sentence for the first that is none."""
+        if isinstance(value, tuple):
+            return value
+        return tuple(self.kind.convert(part.strip(), param, ctx) for part in value.split(","))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is compared on what."""
+
+    starts: tuple[Path, ...]
+    train: str | None
+    valid: str | None
+    test: str | None
+    text_column: str | None
+    skip_bad: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extent:
+    """How much is done for it, and where."""
+
+    sizes: tuple[int, ...] | None
+    num_seeds: int
+    minutes: float | None
+    rates: tuple[float, ...]
+    device: str
+    num_threads: int | None
+    num_workers: int | None
+
+
+asked_options = packed(
+    "asked",
+    Asked,
+    click.option(
+        "--from",
+        "starts",
+        type=RUN_TYPE,
+        multiple=True,
+        help="A run or a trunk in the box; may be given several times.",
+    ),
+    click.option("--train", help="Examples to learn from: a table, or TEXT,LABELS."),
+    click.option(
+        "--valid", help="Examples to choose by.  [default: a part of the training examples]"
+    ),
+    click.option("--test", help="Examples to score on."),
+    click.option("--text-column", help="The column of a table that holds the text."),
+    click.option("--skip-bad", is_flag=True, help="Skip what cannot be read, and count it."),
+)
+extent_options = packed(
+    "extent",
+    Extent,
+    click.option(
+        "--sizes",
+        type=Several(COUNT_TYPE),
+        help="Numbers of labels, such as 100,400,1600.  [default: doubling from 100 to all]",
+    ),
+    click.option(
+        "--seeds",
+        "num_seeds",
+        type=click.IntRange(1, 1_000),
+        default=5,
+        show_default=True,
+        help="How often each job is done, from other draws.",
+    ),
+    click.option(
+        "--minutes", type=POSITIVE_TYPE, help="Leave out seeds, down to two, to take no longer."
+    ),
+    click.option(
+        "--rates",
+        type=Several(POSITIVE_TYPE),
+        default=(),
+        help="Multiples of each system's rate to choose from on validation, such as 0.3,1,3.",
+    ),
+    click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto."),
+    click.option(
+        "--threads", "num_threads", type=THREADS, help="Threads of a job.  [default: 1 on a cpu]"
+    ),
+    click.option(
+        "--workers",
+        "num_workers",
+        type=click.IntRange(1, 1_024),
+        help="Jobs at once.  [default: by cores, at most 8; 1 on a GPU]",
+    ),
+)
+
+
+@click.command(epilog=EXAMPLES, short_help="Find out whether pretraining was worth it.")
+@asked_options
+@column_options
+@extent_options
+@click.option("--out", type=FOLDER, required=True, help="Folder for jobs, results and report.")
+@click.option("--redraw", is_flag=True, help="Draw the report again from results.json alone.")
+@json_option
+def compare(
+    asked: Asked, columns: ColumnOptions, extent: Extent, out: Path, redraw: bool, as_json: bool
+) -> None:
+    """Find out whether pretraining was worth it, and how sure that is.
+
+    The trunk is fine-tuned warm, cold and frozen, beside TF-IDF with logistic regression and the
+    majority, with the same labels, seeds and budget. Each job is a run in OUT/jobs; a comparison
+    that was stopped or killed is gone on with by the same command.
+    """
+    if redraw:
+        show_redrawn(out, as_json=as_json)
+        return
+    require_question(asked)
+    # Before torch is imported: whoever comes second is turned away at once.
+    with locked(out), stopping() as signals, watched(signals) as watch, shown_jobs() as show:
+        from headstart.pipeline.compare import run_comparison
+
+        results = run_comparison(to_comparison(asked, columns, extent), out, watch, show)
+    show_results(out, results, as_json=as_json)
+    exit_if_stopped(signals)
+
+
+def require_question(asked: Asked) -> None:
+    """Fails where something to compare is missing."""
+    given = {"--from": asked.starts, "--train": asked.train, "--test": asked.test}
+    if missing := [name for name, value in given.items() if not value]:
+        raise click.UsageError(f"Missing option {missing[0]!r}")
+
+
+def to_comparison(asked: Asked, columns: ColumnOptions, extent: Extent) -> Comparison:
+    """Returns what the options mean."""
+    from headstart.pipeline.comparison import Comparison
+    from headstart.pipeline.examples import ExamplesConfig
+    from headstart.pipeline.planning import Place
+    from headstart.pipeline.this_machine import choose_device
+
+    assert asked.train is not None
+    assert asked.test is not None
+    return Comparison(
+        starts=asked.starts,
+        examples=ExamplesConfig(
+            train=absolute(asked.train),
+            valid=None if asked.valid is None else absolute(asked.valid),
+            test=absolute(asked.test),
+            text_column=asked.text_column,
+            label_column=columns.label_column,
+            group_column=columns.group,
+            skips_bad=asked.skip_bad,
+        ),
+        place=Place(device=choose_device(extent.device), num_threads=extent.num_threads),
+        sizes=extent.sizes,
+        num_seeds=extent.num_seeds,
+        minutes=extent.minutes,
+        rates=extent.rates,
+        num_workers=extent.num_workers,
+        command=shlex.join(["headstart", *sys.argv[1:]]),
+    )
+
+
+def absolute(name: str) -> str:
+    """Returns the files of examples that a name stands for, wherever a job is gone on with."""
+    if is_hub(name):
+        return name
+    paths = [path.resolve() for path in text_and_label_files(name) if path is not None]
+    return PAIR_SEPARATOR.join(map(str, paths))
+
+
+def show_results(folder: Path, results: dict[str, Any] | None, *, as_json: bool) -> None:
+    """Says what came out, or how to go on."""
+    if as_json:
+        found = {"comparison": str(folder), "is_finished": results is not None, "results": results}
+        print_json(found)
+    elif results is None:
+        click.echo("Stopped; nothing is lost. Go on with the same command.", err=True)
+    else:
+        from headstart.pipeline.comparison_report import REPORT_NAME
+        from headstart.reports.comparison_tables import comparison_tables, verdict_lines
+
+        print_tables(comparison_tables(results))
+        for line in verdict_lines(results):
+            click.echo(line)
+        click.echo(f"Report: {folder / REPORT_NAME}")
+
+
+def show_redrawn(folder: Path, *, as_json: bool) -> None:
+    """Draws a report again, and says where it is."""
+    from headstart.pipeline.comparison_report import redraw_report
+
+    paths = redraw_report(folder)
+    if as_json:
+        print_json({"written": [str(path) for path in paths]})
+        return
+    for path in paths:
+        click.echo(f"Wrote {path}")
