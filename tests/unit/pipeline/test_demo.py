@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,27 +31,41 @@ SMALL = GeneratedConfig(
 )
 
 
+def make_quick(patch, cache):
+    """Makes the demo one of the same shape that takes seconds."""
+    patch.setenv("HEADSTART_CACHE", str(cache))
+    patch.setattr(os, "fsync", lambda _descriptor: None)
+    patch.setattr(training_run, "write_curves", lambda _folder: None, raising=False)
+    patch.setattr(demo_texts, "GENERATED", SMALL)
+    patch.setattr(demo_trunks, "TINY_STEPS", 4)
+    patch.setattr(demo_module, "NUM_SEEDS", 2)
+    patch.setattr(demo_module, "OFFLINE_SIZES", (10, 20))
+    patch.setattr(demo_module, "SIZES", (10, 20))
+    few = {
+        kind: replace(SETTINGS.of(kind), epochs=1, fewest_steps=2)
+        for kind in ("warm", "cold", "frozen")
+    }
+    patch.setattr(demo_module, "SETTINGS", ComparedSettings(**few))
+
+
 @pytest.fixture(autouse=True)
 def quick(monkeypatch, tmp_path):
-    """A demo of the same shape that takes seconds."""
-    monkeypatch.setenv("HEADSTART_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
-    monkeypatch.setattr(training_run, "write_curves", lambda _folder: None, raising=False)
-    monkeypatch.setattr(demo_texts, "GENERATED", SMALL)
-    monkeypatch.setattr(demo_trunks, "TINY_STEPS", 4)
-    monkeypatch.setattr(demo_module, "NUM_SEEDS", 2)
-    monkeypatch.setattr(demo_module, "OFFLINE_SIZES", (10, 20))
-    monkeypatch.setattr(demo_module, "SIZES", (10, 20))
-    monkeypatch.setattr(
-        demo_module,
-        "SETTINGS",
-        ComparedSettings(
-            **{
-                kind: replace(SETTINGS.of(kind), epochs=1, fewest_steps=2)
-                for kind in ("warm", "cold", "frozen")
-            }
-        ),
-    )
+    make_quick(monkeypatch, tmp_path / "cache")
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """The demo without a network, shown once, with the folder that it was shown in."""
+    base = tmp_path_factory.mktemp("done")
+    with pytest.MonkeyPatch.context() as patch:
+        make_quick(patch, base / "cache")
+        return shown(base / "runs" / "demo"), base / "runs" / "demo"
+
+
+@pytest.fixture
+def copied(done, tmp_path):
+    """A folder in which the demo was shown, to do with as one likes."""
+    return shutil.copytree(done[1], tmp_path / "runs" / "demo")
 
 
 def shown(folder, watch=None, **changes):
@@ -83,56 +98,65 @@ def test_networks_have_enough_steps_and_warm_and_cold_as_many():
     assert demo_module.NUM_VALID == 400
 
 
-def test_the_demo_without_a_network_says_everywhere_that_its_text_is_generated(tmp_path):
-    found = shown(tmp_path / "demo")
+def test_the_demo_without_a_network_says_everywhere_that_its_text_is_generated(done):
+    found, folder = done
     assert found.results["verdict"]["sentences"][-1] == GENERATED_NOTE
-    kept = read_json(tmp_path / "demo" / "results.json")
+    kept = read_json(folder / "results.json")
     assert kept["verdict"]["sentences"][-1] == GENERATED_NOTE
-    assert "This text is generated" in (tmp_path / "demo" / "report.html").read_text()
-    assert kept["question"]["sizes"] == [10, 20]
-    kinds = {system["kind"] for system in kept["systems"]}
+    assert "This text is generated" in (folder / "report.html").read_text()
+
+
+def test_every_rival_is_there_and_tfidf_goes_on_to_all_labels(done):
+    results = done[0].results
+    assert results["question"]["sizes"] == [10, 20]
+    kinds = {system["kind"] for system in results["systems"]}
     assert kinds == {"warm", "cold", "frozen", "tfidf", "majority"}
-    # TF-IDF goes on to all labels.
-    sizes = {row["size"] for row in kept["scores"] if row["system"] == "tfidf"}
+    sizes = {row["size"] for row in results["scores"] if row["system"] == "tfidf"}
     assert {10, 20, 60} <= sizes
 
 
-def test_the_same_demo_again_skips_what_is_finished(tmp_path):
-    folder = tmp_path / "demo"
-    first = shown(folder)
-    jobs, trunk = finished_jobs(folder), (folder / "tiny" / "manifest.json").stat().st_mtime_ns
+def test_the_same_demo_again_skips_what_is_finished(done, copied):
+    jobs, trunk = finished_jobs(copied), (copied / "tiny" / "manifest.json").stat().st_mtime_ns
     lost = sorted(jobs)[0]
     lost.unlink()
-    again = shown(folder)
-    assert finished_jobs(folder).keys() == jobs.keys()
-    changed = [path for path, time in finished_jobs(folder).items() if time != jobs[path]]
+    again = shown(copied)
+    assert finished_jobs(copied).keys() == jobs.keys()
+    changed = [path for path, time in finished_jobs(copied).items() if time != jobs[path]]
     assert changed == [lost]
-    assert (folder / "tiny" / "manifest.json").stat().st_mtime_ns == trunk
-    assert again.results["scores"] == first.results["scores"]
+    assert (copied / "tiny" / "manifest.json").stat().st_mtime_ns == trunk
+    assert again.results["scores"] == done[0].results["scores"]
 
 
-def test_a_demo_that_was_stopped_goes_on(tmp_path):
+def test_a_trunk_that_was_stopped_is_gone_on_with(tmp_path):
     folder = tmp_path / "demo"
     assert shown(folder, Watch(should_stop=lambda: True)) is None
+    assert (folder / "tiny" / "recipe.json").exists()
     assert not is_finished(folder / "tiny")
-    assert shown(folder) is not None
+    place = Place(device="cpu", num_threads=1)
+    texts = demo_texts.generated_texts(folder)
+    assert demo_trunks.tiny_trunk(compact(), texts, folder, place, Watch()) == folder / "tiny"
+    assert is_finished(folder / "tiny")
 
 
-def test_what_to_try_next_works(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    found = shown(Path("runs/demo"))
-    predict, explain, compare = (shlex.split(one.command)[1:] for one in found.nexts)
-    done = CliRunner().invoke(main, predict)
-    assert done.exit_code == 0, done.output
-    assert any(label in done.output for label in ("praise", "blame"))
-    done = CliRunner().invoke(main, explain)
-    assert done.exit_code == 0, done.output
-    assert Path("runs/demo/explained.html").stat().st_size > 1_000
-    # As many examples as the real demo has are not here; one worker, for the sake of speed.
-    smaller = ["20" if word == "100" else word for word in compare]
-    done = CliRunner().invoke(main, [*smaller, "--workers", "1"])
-    assert done.exit_code == 0, done.output
-    assert Path("runs/mine/report.html").exists()
+def test_what_to_try_next_with_a_text_works(done):
+    found, folder = done
+    label, explain = (shlex.split(one.command)[1:] for one in found.nexts[:2])
+    told = CliRunner().invoke(main, label)
+    assert told.exit_code == 0, told.output
+    assert any(word in told.output for word in ("praise", "blame"))
+    told = CliRunner().invoke(main, explain)
+    assert told.exit_code == 0, told.output
+    assert (folder / "explained.html").stat().st_size > 1_000
+
+
+@pytest.mark.slow
+def test_what_to_try_next_with_files_works(done):
+    found, folder = done
+    # There are fewer examples here than in the demo as it is.
+    words = ["20" if word == "100" else word for word in shlex.split(found.nexts[2].command)[1:]]
+    told = CliRunner().invoke(main, [*words, "--workers", "1"])
+    assert told.exit_code == 0, told.output
+    assert (folder.with_name("mine") / "report.html").exists()
 
 
 @pytest.fixture
@@ -158,13 +182,14 @@ def film_en(tmp_path, snippets):
     return made.rename(tmp_path / "film-en")
 
 
-def test_the_trunk_in_the_box_is_compared_on_the_snippets(film_en, snippets, tmp_path):
-    found = shown(tmp_path / "demo", trunk=film_en, is_offline=False)
-    assert [row["name"] for row in found.results["question"]["trunks"]] == ["film-en"]
-    assert found.results["question"]["test"]["path"] == str(snippets.test)
-    assert GENERATED_NOTE not in found.results["verdict"]["sentences"]
-    assert {row["trunk"] for row in found.results["leaks"]["sketches"]} == {"film-en"}
-    assert "--from film-en" in found.nexts[-1].command
+def test_the_trunk_in_the_box_is_compared_by_its_name(film_en, snippets, tmp_path):
+    wanted = Demo(trunk=film_en, recipe=compact(), place=Place(device="cpu"))
+    assert demo_module.trunks_of(wanted, snippets, tmp_path, Watch()) == (film_en,)
+    question = demo_module.comparison_of(wanted, snippets, (film_en,))
+    assert question.examples.test == str(snippets.test)
+    assert (question.sizes, question.num_seeds) == ((10, 20), 2)
+    last = demo_module.nexts(tmp_path / "run", "film-en", snippets, tmp_path / "demo")[-1]
+    assert "--from film-en" in last.command
 
 
 def test_an_adapted_trunk_is_compared_beside_the_other(film_en, tmp_path, monkeypatch):
@@ -181,6 +206,9 @@ def test_an_adapted_trunk_is_compared_beside_the_other(film_en, tmp_path, monkey
     )
     assert after == 2 * before
     assert any(line.startswith("Step 2:") for line in lines)
+    assert {row["trunk"] for row in found.results["leaks"]["sketches"]} == {"film-en", "adapted"}
+    assert GENERATED_NOTE not in found.results["verdict"]["sentences"]
+    assert f"--from {film_en.name} " in found.nexts[-1].command
 
 
 def test_a_test_that_is_in_the_text_to_adapt_to_is_refused(film_en, snippets, tmp_path):
@@ -214,16 +242,13 @@ def test_adapting_needs_the_snippets():
         )
 
 
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_the_command_tells_the_verdict_the_report_and_what_is_next(tmp_path, monkeypatch, form):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("headstart.pipeline.sweeping.MOST_WORKERS", 1)
-    words = ["demo", "--offline", "--threads", "1", *(["--json"] if form == "json" else [])]
-    done = CliRunner().invoke(main, words)
-    assert done.exit_code == 0, done.output
-    assert "runs/demo/report.html" in done.stdout
-    assert "headstart compare" in done.stdout
-    assert "This text is generated" in done.stdout
-    assert "This text is generated" in done.stderr
-    if form == "json":
-        assert json.loads(done.stdout)["is_generated"] is True
+@pytest.mark.parametrize("is_json", [False, True])
+def test_the_command_tells_the_verdict_the_report_and_what_is_next(copied, monkeypatch, is_json):
+    monkeypatch.chdir(copied.parents[1])
+    told = CliRunner().invoke(main, ["demo", "--offline", *(["--json"] if is_json else [])])
+    assert told.exit_code == 0, told.output
+    for part in ("runs/demo/report.html", "headstart compare", "This text is generated"):
+        assert part in told.stdout
+    assert "This text is generated" in told.stderr
+    if is_json:
+        assert json.loads(told.stdout)["is_generated"] is True
