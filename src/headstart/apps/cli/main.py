@@ -23,6 +23,7 @@ from headstart.apps.cli.pretrain import pretrain
 from headstart.apps.cli.resume import resume
 from headstart.apps.cli.runs import runs
 from headstart.apps.cli.tokenizer import tokenizer
+from headstart.apps.cli.transfer import transfer
 from headstart.errors import HeadstartError
 
 COMMANDS: Mapping[str, click.Command] = {
@@ -31,11 +32,12 @@ COMMANDS: Mapping[str, click.Command] = {
     "check": check,
     "tokenizer": tokenizer,
     "pretrain": pretrain,
+    "transfer": transfer,
+    "compare": compare,
     "resume": resume,
     "evaluate": evaluate,
-    "compare": compare,
-    "predict": predict,
     "runs": runs,
+    "predict": predict,
     "generate": generate,
     "fill": fill,
     "embed": embed,
