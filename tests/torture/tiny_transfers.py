@@ -14,7 +14,8 @@ from headstart.checkpoints.tensor_file import write_tensors
 from headstart.files import write_json, write_sealed_json
 from headstart.models.initialisation import initialise
 from headstart.models.model import new_model
-from headstart.pipeline.examples import ExamplesConfig
+from headstart.pipeline.examples import ExamplesConfig, read_examples_config, read_labelled
+from headstart.pipeline.label_learner import LabelLearner
 from headstart.pipeline.planning import Place
 from headstart.pipeline.recipe import Recipe, with_vocabulary
 from headstart.pipeline.run_files import (
@@ -22,11 +23,13 @@ from headstart.pipeline.run_files import (
     RESULTS_FILE,
     TOKENIZER_FOLDER,
     WEIGHTS_FILE,
+    read_recipe,
     write_recipe,
 )
-from headstart.pipeline.transfer import Transferring, begin_transfer
+from headstart.pipeline.run_folder import read_start
+from headstart.pipeline.transfer import Transferring, begin_transfer, new_label_learner
 from headstart.pipeline.watch import Watch
-from headstart.tokenizers.folder import save_tokenizer
+from headstart.tokenizers.folder import load_tokenizer, save_tokenizer
 from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer
 from headstart.tokenizers.pieces import OBJECTIVE_PIECES
 from headstart.tokenizers.tokenizer import Tokenizer
@@ -97,7 +100,7 @@ def write_trunk(folder: Path, recipe: Recipe | None = None, seed: int = 5) -> Pa
     initialise(model, seed)
     generator = torch.Generator().manual_seed(seed)
     for weights in model.parameters():
-        weights += 0.1 * torch.randn(weights.shape, generator=generator)
+        weights += 0.02 * torch.randn(weights.shape, generator=generator)
     save_tokenizer(tokenizer(), folder / TOKENIZER_FOLDER)
     write_recipe(folder, recipe)
     digest = write_tensors(folder / WEIGHTS_FILE, dict(model.named_parameters()))
@@ -110,7 +113,7 @@ def settings(mode: str = "full", **changes: Any) -> TransferSettings:
     """Returns settings of five epochs; changes go to the transfer, or else to the settings."""
     ours = {key: changes.pop(key) for key in list(changes) if key in TransferConfig.__annotations__}
     learning = LearningConfig(
-        peak_rate=changes.pop("peak_rate", 3e-3),
+        peak_rate=changes.pop("peak_rate", 1e-2),
         schedule="linear",
         warm_up_share=0.1,
         weight_decay=0.01,
@@ -153,7 +156,17 @@ def transferring(
     )
 
 
-def begun_transfer(folder: Path, start: Path, examples: ExamplesConfig, mode: str) -> Path:
+def begun_transfer(
+    folder: Path, start: Path | None, examples: ExamplesConfig, how: TransferSettings
+) -> Path:
     """Makes the folder of a transfer that has done no step."""
-    begin_transfer(transferring(start, examples, SETTINGS[mode]), folder, Watch())
+    begin_transfer(transferring(start, examples, how), folder, Watch())
     return folder
+
+
+def label_learner_of(folder: Path) -> LabelLearner:
+    """Returns what a transfer that was begun learns with."""
+    recipe, pieces = read_recipe(folder), load_tokenizer(folder / TOKENIZER_FOLDER)
+    config, sources = read_examples_config(folder)
+    labelled, start = read_labelled(config), read_start(folder)
+    return new_label_learner(recipe, recipe.plan, labelled, pieces, start, sources)

@@ -19,7 +19,7 @@ from headstart.batches.bucketing import bucketed_by_count
 from headstart.corpora.examples import Example
 from headstart.evaluation.calibration import fit_temperature, softened
 from headstart.evaluation.classification import LabelScores, score_labels
-from headstart.files import remove_folder
+from headstart.files import remove_folder, sweep
 from headstart.models.initialisation import initialise
 from headstart.models.model import Model, new_model
 from headstart.objectives.labels import (
@@ -226,9 +226,11 @@ class LabelLearner:
         """Returns the score of each label for each text. Shape (N, C)."""
         was_training = model.training
         model.eval()
-        vectors_ND = self.vectors(model, rows, should_stop)
-        logits_NC: NDArray[np.float32] = model.head.output(vectors_ND).float().cpu().numpy()
-        model.train(was_training)
+        try:
+            vectors_ND = self.vectors(model, rows, should_stop)
+            logits_NC: NDArray[np.float32] = model.head.output(vectors_ND).float().cpu().numpy()
+        finally:
+            model.train(was_training)
         return logits_NC
 
     @torch.inference_mode()
@@ -305,8 +307,15 @@ class LabelLearner:
 
     def tidy(self, folder: Path) -> None:
         """Removes the checkpoints and the start: a finished transfer has nothing to go on with."""
+        tidy_transfer(folder)
+
+
+def tidy_transfer(folder: Path) -> None:
+    """Removes what a finished transfer has no more use for, as far as it is still there."""
+    if (folder / CHECKPOINTS_FOLDER).exists():
         remove_folder(folder / CHECKPOINTS_FOLDER)
-        (folder / START_FILE).unlink(missing_ok=True)
+    (folder / START_FILE).unlink(missing_ok=True)
+    sweep(folder)
 
 
 def steps_in_epoch(num_examples: int, examples_per_step: int) -> int:
