@@ -111,7 +111,8 @@ def write_trunk(folder: Path, recipe: Recipe | None = None, seed: int = 5) -> Pa
 
 def settings(mode: str = "full", **changes: Any) -> TransferSettings:
     """Returns settings of five epochs; changes go to the transfer, or else to the settings."""
-    ours = {key: changes.pop(key) for key in list(changes) if key in TransferConfig.__annotations__}
+    names = TransferConfig.__annotations__.keys() - TransferSettings.__annotations__.keys()
+    ours = {key: changes.pop(key) for key in names & changes.keys()}
     learning = LearningConfig(
         peak_rate=changes.pop("peak_rate", 1e-2),
         schedule="linear",

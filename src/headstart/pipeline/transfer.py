@@ -160,7 +160,10 @@ def transfer_recipe(wanted: Transferring, labelled: Labelled, tokenizer: Tokeniz
         learning=settings.learning,
         plan=transfer_plan(wanted.place, steps_per_epoch, settings.epochs_for(steps_per_epoch)),
         transfer=replace(
-            settings.transfer, labels=labelled.labels, is_warm=wanted.start is not None
+            settings.transfer,
+            labels=labelled.labels,
+            is_warm=wanted.start is not None,
+            fewest_steps=settings.fewest_steps,
         ),
     )
 

@@ -251,3 +251,15 @@ def test_patience_counts_epochs_since_the_best(new_learner):
     assert learner.is_enough(6 * 6, 6 * 4)
     patient = replace(learner, transfer=replace(learner.transfer, patience=0))
     assert not patient.is_enough(6_000, 0)
+
+
+def test_no_run_ends_before_the_fewest_steps(new_learner):
+    learner = new_learner(settings(patience=1, fewest_steps=60))
+    assert learner.num_epochs == 10
+    assert [step for step in range(6, 67, 6) if learner.is_enough(step, 6)] == [60, 66]
+
+
+def test_a_gradual_transfer_is_patient_until_all_of_it_learns(new_learner):
+    learner = new_learner(settings("gradual", epochs=10, patience=2))
+    assert [step for step in range(6, 61, 6) if learner.is_enough(step, 6)] == [42, 48, 54, 60]
+    assert not learner.is_enough(54, 48)
