@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from tiny_runs import tiny_recipe
 
 from headstart.checkpoints.tensor_file import write_tensors
 from headstart.files import write_json, write_sealed_json
 from headstart.models.initialisation import initialise
 from headstart.models.model import new_model
-from headstart.pipeline.examples import ExamplesConfig, read_examples_config, read_labelled
-from headstart.pipeline.label_learner import LabelLearner
+from headstart.pipeline.examples import ExamplesConfig
 from headstart.pipeline.planning import Place
 from headstart.pipeline.recipe import Recipe, with_vocabulary
 from headstart.pipeline.run_files import (
@@ -23,13 +23,11 @@ from headstart.pipeline.run_files import (
     RESULTS_FILE,
     TOKENIZER_FOLDER,
     WEIGHTS_FILE,
-    read_recipe,
     write_recipe,
 )
-from headstart.pipeline.run_folder import read_start
-from headstart.pipeline.transfer import Transferring, begin_transfer, new_label_learner
+from headstart.pipeline.transfer import Transferring, begin_transfer
 from headstart.pipeline.watch import Watch
-from headstart.tokenizers.folder import load_tokenizer, save_tokenizer
+from headstart.tokenizers.folder import save_tokenizer
 from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer
 from headstart.tokenizers.pieces import OBJECTIVE_PIECES
 from headstart.tokenizers.tokenizer import Tokenizer
@@ -37,8 +35,6 @@ from headstart.training.config import LearningConfig
 from headstart.transfer.config import TransferConfig
 from headstart.transfer.settings import TransferSettings
 
-# What learns: all of it with every kind of average, the head alone, or more and more of it.
-MODES = ("full", "frozen", "gradual")
 LABELS = ("bad", "fair", "good")
 COMMON = ["the", "film", "was", "a", "story", "of", "two", "men", "and", "their", "long", "way"]
 # The words that say which label a text has.
@@ -84,8 +80,6 @@ def tokenizer() -> Tokenizer:
 
 def trunk_recipe(num_layers: int = 2, width: int = 16) -> Recipe:
     """Returns a masked model whose every step takes a millisecond."""
-    from tiny_runs import tiny_recipe
-
     recipe = with_vocabulary(tiny_recipe("masked"), tokenizer().size)
     layer = replace(recipe.model.trunk.layer, width=width, feed_forward_width=width)
     trunk = replace(recipe.model.trunk, num_layers=num_layers, layer=layer)
@@ -163,11 +157,3 @@ def begun_transfer(
     """Makes the folder of a transfer that has done no step."""
     begin_transfer(transferring(start, examples, how), folder, Watch())
     return folder
-
-
-def label_learner_of(folder: Path) -> LabelLearner:
-    """Returns what a transfer that was begun learns with."""
-    recipe, pieces = read_recipe(folder), load_tokenizer(folder / TOKENIZER_FOLDER)
-    config, sources = read_examples_config(folder)
-    labelled, start = read_labelled(config), read_start(folder)
-    return new_label_learner(recipe, recipe.plan, labelled, pieces, start, sources)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 from sklearn.utils.class_weight import compute_class_weight
+from tiny_runs import label_learner_of
 from tiny_transfers import (
     SETTINGS,
     begun_transfer,
-    label_learner_of,
     planted,
     settings,
     write_examples,

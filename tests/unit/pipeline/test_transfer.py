@@ -11,12 +11,11 @@ import torch
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 from sklearn.metrics import accuracy_score, f1_score, log_loss
+from tiny_runs import TRANSFERS, label_learner_of
 from tiny_transfers import (
     LABELS,
-    MODES,
     SETTINGS,
     begun_transfer,
-    label_learner_of,
     planted,
     settings,
     tokenizer,
@@ -75,12 +74,12 @@ def finished(start, tmp_path_factory):
     write_rows(home / "examples" / "test.csv", [*test, *copies, (KNOWN, "good")])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training_run, "write_curves", lambda _folder: None)
-        for mode in MODES:
+        for mode in TRANSFERS:
             transfer(transferring(start, files, SETTINGS[mode]), home / mode)
     return home, files
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", TRANSFERS)
 def test_a_finished_transfer_keeps_what_is_needed_to_use_it_and_nothing_else(finished, mode):
     folder = finished[0] / mode
     names = {path.name for path in folder.iterdir()} - {".lock"}
@@ -106,7 +105,7 @@ def test_a_finished_transfer_keeps_what_is_needed_to_use_it_and_nothing_else(fin
     assert resume(folder, Resumption(), Watch())
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", TRANSFERS)
 def test_its_results_are_json_with_every_part_that_is_promised(finished, mode):
     folder = finished[0] / mode
 
@@ -136,7 +135,7 @@ def test_its_results_are_json_with_every_part_that_is_promised(finished, mode):
     assert [(row["step"], row["epoch"]) for row in valid] == [(12 * n, n) for n in range(1, 6)]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", TRANSFERS)
 def test_the_test_holds_what_the_classifier_answers_and_scores_follow_from_it(finished, mode):
     home, files = finished
     folder = home / mode
@@ -193,7 +192,7 @@ def test_the_trunk_of_a_frozen_classifier_is_the_run_it_came_from(finished, star
     )
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", TRANSFERS)
 def test_the_temperature_is_the_one_that_explains_the_validation_examples_best(finished, mode):
     home, files = finished
     rows = read_splits({"valid": files.valid}, files.reading(), files.columns())["valid"]
