@@ -139,6 +139,17 @@ def pretrain_life(
         pretrain(wanted(text, objective), folder)
 
 
+def transfer_life(sender: Connection, folder: Path, world: Path, mode: str) -> None:
+    """Begins a transfer of a world's trunk to its examples, and goes on to its end."""
+    from tiny_transfers import SETTINGS, examples_in, transferring
+
+    from headstart.pipeline.transfer import transfer
+
+    report_to(sender)
+    sender.send(Event("begins", 0, time.monotonic()))
+    transfer(transferring(world / "trunk", examples_in(world / "examples"), SETTINGS[mode]), folder)
+
+
 def command_life(sender: Connection, cache: Path, errors: Path, *words: str) -> None:
     """Runs the command line, with its own handling of signals, in a process that is warm."""
     from headstart.apps.cli.main import main

@@ -129,10 +129,19 @@ SETTINGS = {
 
 def write_examples(folder: Path, num_train: int = 24, num_other: int = 18) -> ExamplesConfig:
     """Writes planted examples to learn from, to choose by and to score on."""
-    names = {"train": (num_train, 1), "valid": (num_other, 2), "test": (num_other, 3)}
-    for name, (num, seed) in names.items():
+    for name, (num, seed) in {
+        "train": (num_train, 1),
+        "valid": (num_other, 2),
+        "test": (num_other, 3),
+    }.items():
         write_rows(folder / f"{name}.csv", planted(num, seed=seed))
-    return ExamplesConfig(**{name: str(folder / f"{name}.csv") for name in names})
+    return examples_in(folder)
+
+
+def examples_in(folder: Path) -> ExamplesConfig:
+    return ExamplesConfig(
+        **{name: str(folder / f"{name}.csv") for name in ("train", "valid", "test")}
+    )
 
 
 def transferring(

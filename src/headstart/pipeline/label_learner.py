@@ -17,6 +17,7 @@ from torch import Tensor
 from headstart.batches.ahead import Ahead
 from headstart.batches.bucketing import bucketed_by_count
 from headstart.corpora.examples import Example
+from headstart.errors import FileError
 from headstart.evaluation.calibration import fit_temperature, softened
 from headstart.evaluation.classification import LabelScores, score_labels
 from headstart.files import remove_folder, sweep
@@ -323,7 +324,10 @@ def tidy_transfer(folder: Path) -> None:
     """Removes what a finished transfer has no more use for, as far as it is still there."""
     if (folder / CHECKPOINTS_FOLDER).exists():
         remove_folder(folder / CHECKPOINTS_FOLDER)
-    (folder / START_FILE).unlink(missing_ok=True)
+    try:
+        (folder / START_FILE).unlink(missing_ok=True)
+    except OSError as error:
+        raise FileError(f"Cannot remove {folder / START_FILE}: {error.strerror}.") from error
     sweep(folder)
 
 
