@@ -6,8 +6,8 @@ STAMP := $(VENV)/.installed
 
 .PHONY: demo test check docs torture bench clean
 
-demo: $(STAMP)  ## the documents' model, taken apart
-	$(BIN)/headstart anatomy lab
+demo: $(STAMP)  ## was pretraining worth it? the answer on real text, in minutes
+	$(BIN)/headstart demo
 
 test: $(STAMP)  ## every test of the default run
 	$(BIN)/python -m pytest -n auto

@@ -19,6 +19,7 @@ _SOURCES = {
     "Recipe": "headstart.pipeline.recipe",
     "SourceAndTarget": "headstart.models.inputs",
     "Text": "headstart.models.inputs",
+    "TextClassifier": "headstart.apps.estimator",
     "Trunk": "headstart.models.trunks",
     "anatomy": "headstart.pipeline.anatomy",
     "find_recipe": "headstart.apps.recipes.finding",

@@ -7,7 +7,8 @@ HeadstartError              one sentence for the person who typed the command; e
 │   └── TooFewTextsError    text that holds fewer different pieces than were asked for
 ├── FileError               a file that cannot be read or written
 │   ├── DamagedFileError    a file whose bytes are not the ones that were written
-│   └── LockedError         a folder that another process is working in
+│   ├── LockedError         a folder that another process is working in
+│   └── UnreachableError    something published that cannot be fetched from here
 ├── RunError                a run that cannot be begun, found, used or gone on with
 │   └── DivergedError       a loss or gradient that is no number
 └── LedgerError             two derivations of one figure disagree; exit code 1
@@ -53,6 +54,10 @@ class DamagedFileError(FileError):
 
 class LockedError(FileError):
     """Another process is working in the folder."""
+
+
+class UnreachableError(FileError):
+    """Something that is published elsewhere cannot be fetched from here."""
 
 
 class RunError(HeadstartError):

@@ -116,6 +116,7 @@ def test_a_decision_is_explained_in_one_page(invoke, tmp_path):
         ([], "There is no text"),
         (["a", "--file", "b.txt"], "texts and a --file"),
         (["--file", "missing.txt"], "There is no file 'missing.txt'"),
+        (["--file", ""], "There is no file ''"),
         (["a", "--out", "labels.txt"], "Name a .csv file"),
         (["a", "b", "--explain", "page.html"], "--explain is for one text"),
         (["--file", "b.txt", "--explain", "page.html"], "--explain is for one text"),

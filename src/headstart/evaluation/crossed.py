@@ -18,10 +18,6 @@ Table = NDArray[np.floating[Any] | np.integer[Any] | np.bool_]
 Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
-# Satterthwaite's degrees have 2 here. With few seeds that covers too seldom, since a small variance
-# of the seeds then counts as a sure one; with 1.25 five seeds cover 94.9 to 95.6 % and three 93.6
-# to 95.8 % whatever the seeds' share of the variance is (docs/log.md).
-DEGREES_POWER = 1.25
 # Where no item of N differs, the "rule of three" still allows for 3 / N that do.
 LEAST_DEVIATION = 1.5
 
@@ -93,15 +89,21 @@ def crossed_spread(value_SN: Floats) -> Spread:
     rest_SN = value_SN - item_mean_N - seed_mean_S[:, None] + item_mean_N.mean()
     both = float((rest_SN**2).sum()) / ((num_seeds - 1) * (num_items - 1) * num_seeds * num_items)
     # What seeds and items do together is in the seeds' part already; an estimate below 0 is 0.
-    of_items = max(0.0, by_item - both)
+    return joined_spread(by_seed, max(0.0, by_item - both), value_SN.shape)
+
+
+def joined_spread(by_seed: float, of_items: float, shape: tuple[int, ...]) -> Spread:
+    """Returns the sum of two variances, their degrees averaged by the share that each has in it.
+
+    The mean is harmonic. Satterthwaite's degrees square the shares; with few seeds that covers too
+    seldom, since a variance of the seeds that came out small then counts as a sure one.
+    """
+    num_seeds, num_items = shape
     variance = by_seed + of_items
     if variance == 0:
         return Spread(0.0, num_items - 1)
-    parts = ((by_seed, num_seeds - 1), (of_items, num_items - 1))
-    return Spread(
-        variance,
-        1 / sum((part / variance) ** DEGREES_POWER / degrees for part, degrees in parts),
-    )
+    share = by_seed / variance
+    return Spread(variance, 1 / (share / (num_seeds - 1) + (1 - share) / (num_items - 1)))
 
 
 def require_table(value_SN: Floats) -> None:

@@ -6,20 +6,20 @@ from statistics import mean
 
 from headstart.errors import DataError
 
-# The validation accuracy of one seed after each epoch.
-Curve = Sequence[float]
+# The epochs of one seed, which may be parts of one, and the validation accuracy after each.
+Curve = Sequence[tuple[float, float]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class EpochsToReach:
-    """When each of two systems is as good as the cold start's best, seed by seed."""
+    """When a system is as good as the cold start's best, seed by seed."""
 
     cold_best: float
     """The mean over seeds of the cold start's best."""
     cold_epoch: float
     """The mean epoch in which it had that first."""
     epochs: float | None
-    """The mean over the seeds that reach it; None where none does."""
+    """The mean over the seeds that reach it; None unless most of them do."""
     num_seeds_reaching: int
     num_seeds: int
 
@@ -31,20 +31,26 @@ def epochs_to_reach(curves: Sequence[Curve], cold_curves: Sequence[Curve]) -> Ep
             f"There are {len(curves)} curves for {len(cold_curves)} cold ones; as many of each, "
             "with at least one epoch, are needed."
         )
-    bests = [max(curve) for curve in cold_curves]
-    reached = [first_at_least(curve, best) for curve, best in zip(curves, bests, strict=True)]
-    epochs = [epoch for epoch in reached if epoch is not None]
+    bests = [max(accuracy for _, accuracy in curve) for curve in cold_curves]
+    reached = [
+        epoch
+        for curve, best in zip(curves, bests, strict=True)
+        if (epoch := first_at_least(curve, best)) is not None
+    ]
+    cold_epochs = [
+        next(epoch for epoch, accuracy in curve if accuracy == best)
+        for curve, best in zip(cold_curves, bests, strict=True)
+    ]
     return EpochsToReach(
         cold_best=mean(bests),
-        cold_epoch=mean(
-            list(curve).index(best) + 1 for curve, best in zip(cold_curves, bests, strict=True)
-        ),
-        epochs=mean(epochs) if epochs else None,
-        num_seeds_reaching=len(epochs),
+        cold_epoch=mean(cold_epochs),
+        # A mean over the few that made it would flatter the system.
+        epochs=mean(reached) if 2 * len(reached) > len(curves) else None,
+        num_seeds_reaching=len(reached),
         num_seeds=len(curves),
     )
 
 
-def first_at_least(curve: Curve, accuracy: float) -> int | None:
-    """Returns the first epoch, counted from 1, that is so good."""
-    return next((epoch for epoch, value in enumerate(curve, start=1) if value >= accuracy), None)
+def first_at_least(curve: Curve, wanted: float) -> float | None:
+    """Returns the first epoch that is so good."""
+    return next((epoch for epoch, accuracy in curve if accuracy >= wanted), None)

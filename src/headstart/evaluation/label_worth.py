@@ -95,19 +95,19 @@ def sizes_in_doubt(
 
     None stands for an end that lies beyond the curve's own.
     """
-    not_above, not_below = [], []
-    for point in along_curve(sizes, rising_KSN):
-        difference = crossed_mean(own_SN - point.result_SN)
-        if difference.low <= 0:
-            not_above.append(point.size)
-        if difference.high >= 0:
-            not_below.append(point.size)
+    asked = [
+        (point.size, crossed_mean(own_SN - point.result_SN))
+        for point in along_curve(sizes, rising_KSN)
+    ]
+    not_above = [place for place, (_, found) in enumerate(asked) if found.low <= 0]
+    not_below = [place for place, (_, found) in enumerate(asked) if found.high >= 0]
     # A system that is better everywhere is worth at least the whole curve; and the other way round.
-    low = not_above[0] if not_above else float(sizes[-1])
-    high = not_below[-1] if not_below else float(sizes[0])
-    is_low_beyond = bool(not_above) and low == sizes[0]
-    is_high_beyond = bool(not_below) and high == sizes[-1]
-    return None if is_low_beyond else low, None if is_high_beyond else high
+    first = not_above[0] if not_above else len(asked)
+    last = not_below[-1] if not_below else -1
+    return (
+        asked[first - 1][0] if first > 0 else None,
+        asked[last + 1][0] if last + 1 < len(asked) else None,
+    )
 
 
 def along_curve(sizes: Sequence[int], rising_KSN: Floats) -> Iterator[CurvePoint]:

@@ -17,7 +17,7 @@ from headstart.reports.comparison.score_sections import (
 from headstart.reports.comparison.settings_section import footer, ledger_section, settings_section
 from headstart.reports.comparison.verdict_section import verdict_lead
 from headstart.reports.page.document import Page, page_html
-from headstart.reports.page.html import shortened
+from headstart.reports.shortening import shortened
 
 LENGTH_OF_TITLE = 120
 

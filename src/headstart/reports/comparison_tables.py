@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from headstart.reports.comparison.reading import comparison_of
-from headstart.reports.comparison.record import Comparison, Difference
+from headstart.reports.comparison.record import Comparison, Difference, LabelWorth
 from headstart.reports.comparison.wording import (
     NOTHING_SHOWN,
     headline,
@@ -35,9 +35,11 @@ def comparison_tables(results: Mapping[str, Any]) -> Iterator[Table]:
     comparison = comparison_of(results)
     for size in reversed(comparison.sizes):
         yield score_table(comparison, size, [comparison.verdict.test])
+    if comparison.all_sizes != comparison.sizes:
+        yield beyond_table(comparison)
     if comparison.differences:
         yield difference_table(comparison, comparison.verdict.test)
-    if comparison.label_worth:
+    if telling_worths(comparison):
         yield worth_table(comparison)
 
 
@@ -62,7 +64,25 @@ def score_table(comparison: Comparison, size: int, tests: Sequence[str]) -> Tabl
     )
 
 
-def tests_shown(comparison: Comparison) -> list[str]:
+def beyond_table(comparison: Comparison) -> Table:
+    """Returns how far simpler lines come with more labels than the networks had."""
+    test = comparison.verdict.test
+    beyond = [size for size in comparison.all_sizes if size not in comparison.sizes]
+    rows = tuple(
+        (name_of(comparison, system.key), show_count(size), show_score(score))
+        for system in comparison.systems
+        for size in beyond
+        if (score := comparison.score(system.key, size, test)) is not None
+    )
+    return Table(
+        title=f"With more labels than the networks had, {test} test",
+        columns=("system", "labels", "accuracy"),
+        rows=rows,
+        numeric=frozenset({"labels", "accuracy"}),
+    )
+
+
+def which_tests(comparison: Comparison) -> list[str]:
     """Returns the tests that say something of their own, the verdict's first."""
     main = comparison.verdict.test
     others = sorted({row.test for row in comparison.scores} - {main})
@@ -115,16 +135,26 @@ def difference_notes(rows: list[Difference]) -> Iterator[str]:
 def worth_table(comparison: Comparison) -> Table:
     """Returns how many times the labels others need to do as well."""
     rows = []
-    for row in comparison.label_worth:
+    for row in telling_worths(comparison):
         known = {system.key for system in comparison.systems}
         against = name_of(comparison, row.against) if row.against in known else row.against
         rows.append(
             (name_of(comparison, row.system), show_count(row.at_size), against, show_worth(row))
         )
-    columns = ("system", "its labels", "against", "times the labels that it would need")
+    columns = ("system", "its labels", "against", "times the labels")
     return Table(
         title="What pretraining is worth in labels",
         columns=columns,
         rows=tuple(rows),
-        numeric=frozenset({"its labels"}),
+        numeric=frozenset({"its labels", "times the labels"}),
+        notes=("So many times as many labels the other would need to do as well.",),
     )
+
+
+def telling_worths(comparison: Comparison) -> list[LabelWorth]:
+    """Returns the worths that say something: that it is worth at least its own labels does not."""
+    return [
+        row
+        for row in comparison.label_worth
+        if not (row.is_at_least and row.factor is not None and row.factor <= 1)
+    ]

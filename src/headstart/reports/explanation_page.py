@@ -25,7 +25,7 @@ MOST_GAP = 0.01
 FOR, AGAINST, MOST_COVER = "58,128,212", "222,108,48", 0.5
 LEGEND = (
     "Blue speaks for the label, orange against it, the stronger the more; the number is shown when "
-    "the pointer rests on a piece. Grey was not read."
+    "the pointer rests on a piece."
 )
 
 
@@ -71,8 +71,8 @@ def text_section(account: Account) -> Html:
     notes = [LEGEND]
     if account.num_unread:
         notes.append(
-            f"The run reads the beginning of a text: {account.num_unread:,} pieces behind it had "
-            "no part in the decision."
+            f"The run reads the beginning of a text: {account.num_unread:,} pieces behind it, in "
+            "grey, had no part in the decision."
         )
     if account.num_windows > 1:
         notes.append(f"The text was read in {account.num_windows:,} windows.")

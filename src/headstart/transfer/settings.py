@@ -47,11 +47,11 @@ COLD = TransferSettings(
         peak_rate=1e-3, schedule="linear", warm_up_share=0.1, weight_decay=0.01
     ),
 )
-# What lies deeper is more general, and is moved less.
+# What was learned is moved gently, and what lies deeper, being more general, is moved less.
 WARM = replace(
     COLD,
     transfer=replace(COLD.transfer, layer_decay=0.8),
-    learning=replace(COLD.learning, peak_rate=1e-3),
+    learning=replace(COLD.learning, peak_rate=3e-4),
 )
 # A head alone is a logistic regression: its steps cost nothing, and it wants many large ones.
 FROZEN = TransferSettings(

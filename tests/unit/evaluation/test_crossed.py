@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from headstart.errors import DataError
-from headstart.evaluation.crossed import crossed_mean, crossed_share, crossed_spread
+from headstart.evaluation.crossed import (
+    crossed_mean,
+    crossed_share,
+    crossed_spread,
+    joined_spread,
+)
 from headstart.evaluation.simulation import World, draw_results, several_results
 
 SEED_DEVIATIONS = (0.0, 0.005, 0.01, 0.02, 0.03)
@@ -90,7 +95,7 @@ def test_the_variance_is_that_of_the_textbooks_mean_squares(num_seeds, num_items
     spread = crossed_spread(table)
     assert spread.variance == pytest.approx(variance_by_loops(table.tolist()), abs=1e-12)
     least, most = sorted((num_seeds - 1, num_items - 1))
-    assert least - 1e-9 <= spread.degrees <= 2**1.25 * (least + most)
+    assert least - 1e-9 <= spread.degrees <= most + 1e-9
 
 
 @given(st.integers(1, 6), st.integers(2, 40), st.integers(0, 10_000), st.floats(0, 1))
@@ -138,6 +143,31 @@ def test_what_is_no_share_is_refused(wrong):
         crossed_mean(np.array([[0.5, wrong]]))
 
 
+def exact_coverage(num_seeds, seeds, items, both):
+    """The coverage for normal values, integrated over what the seeds' variance may come out as.
+
+    The three are parts of the variance of the mean; those of items and of both are taken as known,
+    as 2,000 items nearly make them.
+    """
+    shape, held = (num_seeds, 2_000), []
+    for quantile in (np.arange(200) + 0.5) / 200:
+        by_chance = stats.chi2.ppf(quantile, num_seeds - 1) / (num_seeds - 1)
+        spread = joined_spread((seeds + both) * by_chance, items, shape)
+        half = stats.t.ppf(0.975, spread.degrees) * np.sqrt(spread.variance)
+        held.append(2 * stats.norm.cdf(half / np.sqrt(seeds + items + both)) - 1)
+    return np.mean(held)
+
+
+@pytest.mark.parametrize(("num_seeds", "least", "most"), [(3, 0.94, 0.965), (5, 0.949, 0.961)])
+def test_whatever_share_seeds_have_in_the_variance_the_coverage_is_about_right(
+    num_seeds, least, most
+):
+    for share, of_both in itertools.product((0, 0.2, 0.5, 0.8, 0.95), (0.02, 0.3, 0.7)):
+        rest = 1 - share
+        seen = exact_coverage(num_seeds, share, rest * (1 - of_both), rest * of_both)
+        assert least <= seen <= most
+
+
 def coverage(drawn_worlds, count, seed):
     """How often intervals hold the truth: of a mean, of a difference; and how often it is below."""
     held = np.zeros(3)
@@ -172,7 +202,7 @@ def test_of_a_thousand_tables_the_intervals_hold_the_truth_as_often_as_they_say(
 def test_so_they_do_whatever_the_seeds_do(num_seeds, deviation):
     chosen = [world for world in worlds(num_seeds) if world.seed_deviation == deviation]
     for seen in coverage(chosen, 4_000, seed=2)[:2]:
-        assert (0.94 if num_seeds == 5 else 0.92) <= seen <= 0.965
+        assert (0.94 if num_seeds == 5 else 0.93) <= seen <= 0.965
 
 
 def test_other_seeds_count_where_a_bootstrap_over_items_alone_would_be_too_sure():

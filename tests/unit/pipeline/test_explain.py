@@ -118,3 +118,17 @@ def test_a_run_without_examples_says_so():
     assert not found.alike.examples
     assert "does not say from which examples it learned" in found.alike.missing
     assert found.run == str(Path("run"))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_gpu_answers_and_explains_as_a_processor_does(shape):
+    text = sentence(3, 30)
+    on_cpu, on_gpu = (Classifier(run_of(recipe_of(shape, "windows")), 1.2) for _ in ("cpu", "cuda"))
+    on_gpu.run.model.to("cuda")
+    one, other = explain(on_cpu, text), explain(on_gpu, text)
+    np.testing.assert_allclose(
+        list(other.probabilities.values()), list(one.probabilities.values()), atol=1e-3
+    )
+    assert other.account.gap <= 0.01
+    assert other.account.margin == pytest.approx(one.account.margin, abs=1e-2)

@@ -150,7 +150,7 @@ def test_what_was_not_read_and_windows_are_said():
         num_windows=3,
     )
     _, outline = shown(explanation(account=account))
-    assert "1,234 pieces behind it had no part in the decision" in outline.text
+    assert "1,234 pieces behind it, in grey, had no part in the decision" in outline.text
     assert "3 windows" in outline.text
 
 

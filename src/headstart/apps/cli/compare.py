@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headstart.apps.cli.check import ColumnOptions, column_options
+from headstart.apps.cli.example_files import absolute
 from headstart.apps.cli.options import THREADS, json_option, packed
 from headstart.apps.cli.output import print_json, print_tables
 from headstart.apps.cli.pretrain import FOLDER
@@ -19,8 +20,6 @@ from headstart.apps.cli.stopping import exit_if_stopped, stopping
 from headstart.apps.cli.sweep_progress import shown_jobs
 from headstart.apps.cli.training_progress import watched
 from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE
-from headstart.corpora.examples import PAIR_SEPARATOR, text_and_label_files
-from headstart.corpora.hub import is_hub
 from headstart.files import locked
 
 if TYPE_CHECKING:
@@ -197,14 +196,6 @@ def to_comparison(asked: Asked, columns: ColumnOptions, extent: Extent) -> Compa
         num_workers=extent.num_workers,
         command=shlex.join(["headstart", *sys.argv[1:]]),
     )
-
-
-def absolute(name: str) -> str:
-    """Returns the files of examples that a name stands for, wherever a job is gone on with."""
-    if is_hub(name):
-        return name
-    paths = [path.resolve() for path in text_and_label_files(name) if path is not None]
-    return PAIR_SEPARATOR.join(map(str, paths))
 
 
 def show_results(folder: Path, results: dict[str, Any] | None, *, as_json: bool) -> None:

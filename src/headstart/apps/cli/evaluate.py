@@ -11,8 +11,22 @@ import click
 from headstart.apps.cli.options import json_option
 from headstart.apps.cli.output import print_json, print_tables
 from headstart.apps.cli.pretrain import FOLDER, absolute
-from headstart.apps.cli.reading import ReadingOptions, read_with_progress, reading_options
-from headstart.apps.cli.using import Place, open_run, place_options, run_argument
+from headstart.apps.cli.progress import shown_work
+from headstart.apps.cli.reading import (
+    ReadingOptions,
+    echo_complaints,
+    read_with_progress,
+    reading_options,
+)
+from headstart.apps.cli.using import (
+    Place,
+    open_classifier,
+    open_run,
+    place_options,
+    run_argument,
+)
+from headstart.errors import RunError
+from headstart.pipeline.run_files import read_recipe
 
 if TYPE_CHECKING:
     from headstart.pipeline.evaluate import LanguageEvaluation
@@ -21,15 +35,22 @@ EXAMPLES = """\b
 Examples:
   headstart evaluate runs/reviews --test other.txt
   headstart evaluate runs/lab --test other.txt --figures figures
+  headstart evaluate runs/classifier --test test.csv
 """
 
 
 @click.command(epilog=EXAMPLES)
 @run_argument
-@click.option("--test", multiple=True, required=True, help="The text; may be given several times.")
+@click.option(
+    "--test",
+    multiple=True,
+    required=True,
+    help="Text, or examples for a classifier; may be given several times.",
+)
 @click.option("--figures", type=FOLDER, help="Folder for the loss by position, as PNG and SVG.")
 @place_options
 @reading_options
+@click.option("--label-column", help="The column of a table that holds the label.")
 @json_option
 def evaluate(
     run: Path,
@@ -37,14 +58,59 @@ def evaluate(
     figures: Path | None,
     place: Place,
     reading: ReadingOptions,
+    label_column: str | None,
     as_json: bool,
 ) -> None:
-    """Score a run on text it has not learned from.
+    """Score a run on text or examples it has not learned from.
 
-    Loss, perplexity and bits for each byte, over the whole vocabulary; then the loss by position,
-    in texts of one, two and four times the trained length, where the trunk's positions reach.
+    A language model: loss, perplexity and bits for each byte, over the whole vocabulary; then the
+    loss by position, in texts of one, two and four times the trained length, where the trunk's
+    positions reach.
+
+    A classifier: accuracy with its interval, macro-F1, calibration and confusion, on the full test
+    and on the clean one, without what the run or its trunk has seen before.
     """
-    seen = scored(run, test, place, reading)
+    if read_recipe(run).transfer is None:
+        show_language(run, scored(run, test, place, reading), figures, as_json=as_json)
+    elif figures is not None:
+        raise RunError(
+            f"{run} is a classifier, which has no loss by position. Leave --figures out."
+        )
+    else:
+        show_labels(run, test, place, reading, label_column, as_json)
+
+
+def show_labels(
+    run: Path,
+    test: tuple[str, ...],
+    place: Place,
+    reading: ReadingOptions,
+    label_column: str | None,
+    as_json: bool,
+) -> None:
+    """Scores a classifier, and shows what it is worth."""
+    from headstart.corpora.examples import ExampleColumns
+    from headstart.pipeline.evaluate_labels import evaluate_labels, read_test
+
+    classifier = open_classifier(run, place)
+    read = reading.start()
+    columns = ExampleColumns(text=reading.text_column, label=label_column)
+    examples = read_test(test, read, columns)
+    with shown_work(f"Scoring {len(examples):,} examples"):
+        found = evaluate_labels(classifier, examples)
+    echo_complaints(read)
+    if as_json:
+        print_json({"run": str(run), "labels": list(classifier.labels), "test": found})
+        return
+    from headstart.reports.label_tables import evaluation_tables
+
+    print_tables(evaluation_tables(run, found, classifier.labels))
+
+
+def show_language(
+    run: Path, seen: LanguageEvaluation, figures: Path | None, *, as_json: bool
+) -> None:
+    """Shows what a language model is worth."""
     paths = []
     if figures is not None:
         from headstart.pipeline.evaluate import write_position_figure

@@ -13,6 +13,7 @@ from headstart.apps.cli.anatomy import anatomy
 from headstart.apps.cli.check import check
 from headstart.apps.cli.compare import compare
 from headstart.apps.cli.data import data
+from headstart.apps.cli.demo import demo
 from headstart.apps.cli.embed import embed
 from headstart.apps.cli.evaluate import evaluate
 from headstart.apps.cli.fill import fill
@@ -22,18 +23,21 @@ from headstart.apps.cli.pretrain import pretrain
 from headstart.apps.cli.resume import resume
 from headstart.apps.cli.runs import runs
 from headstart.apps.cli.tokenizer import tokenizer
+from headstart.apps.cli.transfer import transfer
 from headstart.errors import HeadstartError
 
 COMMANDS: Mapping[str, click.Command] = {
+    "demo": demo,
     "data": data,
     "check": check,
     "tokenizer": tokenizer,
     "pretrain": pretrain,
+    "transfer": transfer,
+    "compare": compare,
     "resume": resume,
     "evaluate": evaluate,
-    "compare": compare,
-    "predict": predict,
     "runs": runs,
+    "predict": predict,
     "generate": generate,
     "fill": fill,
     "embed": embed,

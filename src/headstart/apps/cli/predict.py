@@ -91,7 +91,8 @@ def predict(
     """
     check_wanted(wanted)
     texts = [given_text(text) for text in wanted.texts]
-    documents = file_documents(wanted, reading) if wanted.file else text_documents(texts)
+    is_file = wanted.file is not None
+    documents = file_documents(wanted, reading) if is_file else text_documents(texts)
     classifier = open_classifier(run, place)
     from headstart.pipeline.predict import predictions, write_predictions
 

@@ -52,7 +52,14 @@ def remove(run: Path) -> None:
 @click.option("--out", type=FOLDER, required=True, help="The folder to make.")
 @click.option("--name", help="What the card calls it.  [default: the folder's name]")
 @click.option("--about", type=click.File(encoding="utf-8"), help="Words for the card, as Markdown.")
-@click.option("--bytes", "most_bytes", type=COUNT_TYPE, default="9M", show_default=True)
+@click.option(
+    "--bytes",
+    "most_bytes",
+    type=COUNT_TYPE,
+    default="9M",
+    show_default=True,
+    help="The most that it may take.",
+)
 def pack(run: Path, out: Path, name: str | None, about: TextIO | None, most_bytes: int) -> None:
     """Make a finished run small enough to give away.
 

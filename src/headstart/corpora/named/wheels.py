@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from headstart.errors import DamagedFileError, FileError
+from headstart.errors import DamagedFileError, FileError, UnreachableError
 from headstart.files import locked, sha256_of
 
 TEMPORARY_PREFIX = ".fetch-"
@@ -138,9 +138,9 @@ def pip_command(wheel: Wheel, folder: Path) -> list[str]:
     return [*pip, *options, "-d", str(folder), wheel.requirement]
 
 
-def not_fetched(wheel: Wheel, reason: str, folder: Path) -> FileError:
+def not_fetched(wheel: Wheel, reason: str, folder: Path) -> UnreachableError:
     """Returns the error for a wheel that pip could not bring."""
-    return FileError(
+    return UnreachableError(
         f"Cannot fetch {wheel.requirement}: {reason.rstrip('.')}. Connect to the package index and "
         f"try again; {by_hand(wheel, folder)}"
     )

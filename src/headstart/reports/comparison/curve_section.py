@@ -1,8 +1,10 @@
 """How each system learned: accuracy on validation, epoch by epoch."""
 
+from collections.abc import Iterator
+
 from headstart.reports.comparison.record import Comparison, Reaching
 from headstart.reports.comparison.wording import name_of, show_labels, show_percent
-from headstart.reports.figures.learning_curves import draw_panel, sizes_with_curves
+from headstart.reports.figures.learning_curves import draw_panel, last_epoch, sizes_with_curves
 from headstart.reports.numbers import show_count
 from headstart.reports.page.document import Section
 from headstart.reports.page.html import NOTHING, Html, element, escape, join, paragraph
@@ -24,10 +26,21 @@ def curve_section(comparison: Comparison) -> Section:
     if panels:
         body = join(
             element("div", panels, {"class": "panels"}),
-            paragraph(escape(CAPTION), "note"),
+            paragraph(escape(" ".join((CAPTION, *beyond(comparison)))), "note"),
             table_html(reaching_table(comparison)) if comparison.reaching else NOTHING,
         )
     return Section(title="How they learned", body=body)
+
+
+def beyond(comparison: Comparison) -> Iterator[str]:
+    """Yields the sentence on systems that learned for longer than the panels show, if any did."""
+    longer = {
+        curve.system: name_of(comparison, curve.system)
+        for curve in comparison.curves
+        if curve.epochs[-1] > last_epoch(comparison, curve.size)
+    }
+    if longer:
+        yield f"Beyond the last epoch shown went on: {'; '.join(longer.values())}."
 
 
 def panel(comparison: Comparison, size: int) -> Html:
@@ -49,7 +62,7 @@ def reaching_table(comparison: Comparison) -> Table:
             name_of(comparison, row.system),
             show_count(row.size),
             show_percent(row.cold_best),
-            f"{row.cold_epoch:g}",
+            f"{row.cold_epoch:.3g}",
             show_epochs(row),
         )
         for row in sorted(comparison.reaching, key=lambda row: -row.size)
@@ -67,4 +80,4 @@ def show_epochs(row: Reaching) -> str:
     if row.epochs is None:
         return "not reached"
     seeds = "1 seed" if row.num_seeds_reaching == 1 else f"{row.num_seeds_reaching:,} seeds"
-    return f"{row.epochs:g} {'epoch' if row.epochs == 1 else 'epochs'} ({seeds})"
+    return f"{row.epochs:.2g} {'epoch' if row.epochs == 1 else 'epochs'} ({seeds})"

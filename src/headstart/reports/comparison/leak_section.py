@@ -4,11 +4,16 @@ from collections.abc import Mapping, Sequence
 
 from headstart.reports.comparison.plain_values import show_value
 from headstart.reports.comparison.record import Comparison
+from headstart.reports.comparison.wording import NOTHING_SHOWN
 from headstart.reports.numbers import show_share
 from headstart.reports.page.document import Section
 from headstart.reports.page.html import Html, escape, join, paragraph
 from headstart.reports.page.tables import table_html
 from headstart.reports.table import Table
+
+NOTE_ON_SKETCHES = (
+    "Held against a sample of the text that each trunk was pretrained on, its sketch."
+)
 
 
 def leak_section(comparison: Comparison) -> Section:
@@ -44,12 +49,15 @@ def copies(findings: object) -> Html:
     """Returns a row for each comparison of a split with something else."""
     if isinstance(findings, Mapping):
         findings = findings.get("copies")
+    compared = listed(findings)
     rows = tuple(
         tuple(show_value(row.get(key)) for key in ("split", "source", "kind", "items"))
-        for row in listed(findings)
+        for row in compared
+        if row.get("items")
     )
     if not rows:
-        return Html("")
+        said = "No copy was found within the splits or from one to another."
+        return paragraph(escape(said)) if compared else Html("")
     columns = ("items of", "copied from", "kind", "items")
     notes = ("Compared by their words: case, spaces, Unicode forms and punctuation aside.",)
     return table_html(
@@ -62,20 +70,22 @@ def known(sketches: object) -> Html:
     rows = []
     for row in listed(sketches):
         share = row.get("share")
-        shown = show_share(share) if isinstance(share, int | float) else show_value(share)
+        shown = show_share(share) if isinstance(share, int | float) else NOTHING_SHOWN
         trunk, split, items = (show_value(row.get(key)) for key in ("trunk", "split", "known"))
         rows.append((trunk, split, shown, items))
     if not rows:
         return Html("")
     columns = ("trunk", "split", "stretches of 8 words known to it", "items known")
-    notes = ("Held against a sample of the text that each trunk was pretrained on, its sketch.",)
+    notes = [NOTE_ON_SKETCHES]
+    if any(row[2] == NOTHING_SHOWN for row in rows):
+        notes.append("A dash: the texts are too short to tell.")
     return table_html(
         Table(
             title="Seen in pretraining",
             columns=columns,
             rows=tuple(rows),
             numeric=frozenset(columns[2:]),
-            notes=notes,
+            notes=tuple(notes),
         )
     )
 

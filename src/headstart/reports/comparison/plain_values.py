@@ -3,8 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from headstart.reports.numbers import show_bytes, show_count, show_duration, show_operations
+from headstart.reports.shortening import shortened
 from headstart.reports.table import Table
 
+LENGTH_OF_WORDS = 200
+LENGTH_OF_NAME = 60
 # What a name tells of the unit of its number.
 UNITS = (
     ("bytes", show_bytes),
@@ -20,7 +23,7 @@ def pairs_of(value: object, name: str = "") -> Iterator[tuple[str, str]]:
         for key, item in value.items():
             yield from pairs_of(item, f"{name}, {key}" if name else str(key))
     else:
-        yield name.replace("_", " "), show_value(value, name)
+        yield shortened(name.replace("_", " "), LENGTH_OF_NAME), show_value(value, name)
 
 
 def show_value(value: object, name: str = "") -> str:
@@ -30,10 +33,10 @@ def show_value(value: object, name: str = "") -> str:
     if isinstance(value, int | float):
         return show_number(value, name)
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {show_value(item)}" for key, item in value.items())
+        return shortened(", ".join(f"{key} {show_value(item)}" for key, item in value.items()))
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(show_value(item) for item in value) or "none"
-    return str(value)
+        return shortened(", ".join(show_value(item) for item in value)) or "none"
+    return shortened(str(value), LENGTH_OF_WORDS)
 
 
 def show_number(number: float, name: str) -> str:
@@ -46,7 +49,9 @@ def show_number(number: float, name: str) -> str:
 
 def side_by_side(title: str, records: Mapping[str, object]) -> Table:
     """Returns a table with a column a record, and a row for every name that any of them has."""
-    columns = {name: dict(pairs_of(record)) for name, record in records.items()}
+    columns = {
+        shortened(name, LENGTH_OF_NAME): dict(pairs_of(record)) for name, record in records.items()
+    }
     names = dict.fromkeys(name for column in columns.values() for name in column)
     rows = tuple((name, *(column.get(name, "") for column in columns.values())) for name in names)
     return Table(title=title, columns=("what", *columns), rows=rows)

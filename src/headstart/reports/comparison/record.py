@@ -1,11 +1,12 @@
-"""What a comparison found, as its results.json says it; docs/compare.md documents the keys."""
+"""What a comparison found, as its results.json says it; all shares are fractions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 VERSION = 1
 ANSWERS = ("helps", "no evidence", "hurts")
-KINDS = ("warm", "cold", "frozen", "tfidf", "majority")
+NETWORKS = ("warm", "cold", "frozen")
+KINDS = (*NETWORKS, "tfidf", "majority")
 Json = Mapping[str, object]
 
 
@@ -87,6 +88,7 @@ class LabelWorth:
     low: float | None = None
     high: float | None = None
     is_at_least: bool = False
+    is_at_most: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +168,14 @@ class Comparison:
 
     @property
     def sizes(self) -> list[int]:
-        """The numbers of labels that were tried, the smallest first."""
+        """The numbers of labels that networks learned from, the smallest first."""
+        networks = {system.key for system in self.systems if system.kind in NETWORKS}
+        found = sorted({row.size for row in self.scores if row.system in networks})
+        return found or self.all_sizes
+
+    @property
+    def all_sizes(self) -> list[int]:
+        """The same with those beyond, from which only simpler lines learned."""
         return sorted({row.size for row in self.scores})
 
 

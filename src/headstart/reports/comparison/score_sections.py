@@ -3,10 +3,12 @@
 from headstart.reports.comparison.record import Comparison
 from headstart.reports.comparison.wording import name_of, show_labels, show_pair, show_score
 from headstart.reports.comparison_tables import (
+    beyond_table,
     difference_table,
     is_all_clean,
     score_table,
-    tests_shown,
+    telling_worths,
+    which_tests,
     worth_table,
 )
 from headstart.reports.figures import accuracy_by_labels, differences
@@ -28,7 +30,7 @@ def labels_section(comparison: Comparison) -> Section:
     drawn = accuracy_by_labels.draw(comparison)
     body = NOTHING
     if drawn is not None:
-        test, most = comparison.verdict.test, comparison.sizes[-1]
+        test, most = comparison.verdict.test, comparison.verdict.size
         ends = [
             f"{name_of(comparison, system.key)} {show_score(score)}"
             for system in comparison.systems
@@ -36,17 +38,19 @@ def labels_section(comparison: Comparison) -> Section:
         ]
         described = f"With {show_labels(most)}: {'; '.join(ends)}."
         title = f"Accuracy on the {test} test by the number of labels"
-        worth = table_html(worth_table(comparison)) if comparison.label_worth else NOTHING
+        worth = table_html(worth_table(comparison)) if telling_worths(comparison) else NOTHING
         body = join(figure_html(inline_svg(drawn, title, described)), worth)
     return Section(title="Accuracy by labels", body=body)
 
 
 def scores_section(comparison: Comparison) -> Section:
     """Returns a table of scores for each number of labels, the most first."""
-    tests = tests_shown(comparison)
+    tests = which_tests(comparison)
     tables = [
         table_html(score_table(comparison, size, tests)) for size in reversed(comparison.sizes)
     ]
+    if comparison.all_sizes != comparison.sizes:
+        tables.append(table_html(beyond_table(comparison)))
     notes = [paragraph(escape(INTERVALS), "note")] if tables else []
     if tables and is_all_clean(comparison):
         notes.append(paragraph(escape(SAME_TESTS), "note"))
@@ -56,7 +60,7 @@ def scores_section(comparison: Comparison) -> Section:
 def difference_section(comparison: Comparison) -> Section:
     """Returns the paired differences on the verdict's test, and those on another folded up."""
     title = "Differences"
-    test, *others = tests_shown(comparison)
+    test, *others = which_tests(comparison)
     drawn, rows = differences.draw(comparison), comparison.differences_on(test)
     if drawn is None:
         return Section(title=title, body=NOTHING)

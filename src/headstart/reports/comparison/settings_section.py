@@ -65,8 +65,10 @@ def files(question: Mapping[str, object]) -> Html:
 
 def file_html(what: str, said: str, file: Mapping[str, object]) -> Html:
     """Returns a file or trunk, its SHA-256 below."""
-    digest = element("code", escape(show_value(file.get("sha256"))))
-    inside = [user_text(said), element("br"), digest]
+    digest = file.get("sha256")
+    inside = [user_text(said)]
+    if digest is not None:
+        inside += [element("br"), element("code", escape(show_value(digest)))]
     return join(element("dt", escape(what)), element("dd", inside))
 
 

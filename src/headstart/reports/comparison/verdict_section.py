@@ -2,17 +2,26 @@
 
 from collections.abc import Iterator, Mapping
 
+from headstart.reports.comparison.plain_values import show_value
 from headstart.reports.comparison.record import Comparison, System
-from headstart.reports.comparison.wording import headline, name_of, show_labels, show_percent
+from headstart.reports.comparison.wording import (
+    LENGTH_OF_NAME,
+    headline,
+    name_of,
+    show_labels,
+    show_percent,
+)
 from headstart.reports.figures.looks import looks
 from headstart.reports.page.html import Html, element, escape, join, paragraph, user_text
-
-LENGTH_OF_NAME = 60
+from headstart.reports.shortening import shortened
 
 
 def verdict_lead(comparison: Comparison) -> Html:
     """Returns the verdict, big, then its sentences, then every system's accuracy."""
-    sentences = [paragraph(escape(text), "lead") for text in comparison.verdict.sentences]
+    sentences = [
+        paragraph(escape(text), "lead" if number == 0 else "")
+        for number, text in enumerate(comparison.verdict.sentences)
+    ]
     warnings = [paragraph(escape(text), "warning") for text in cautions(comparison)]
     return join(
         paragraph(escape(headline(comparison)), "verdict"),
@@ -31,7 +40,7 @@ def numbers(comparison: Comparison) -> Html:
         score = comparison.score(system.key, size, test)
         if score is None:
             continue
-        name = element("dt", user_text(name_of(comparison, system.key), LENGTH_OF_NAME))
+        name = element("dt", user_text(name_of(comparison, system.key)))
         share = element("dd", escape(show_percent(score.mean)), {"class": "share"})
         what = element("dd", escape(explanation(system)), {"class": "soft"})
         items.append(
@@ -45,7 +54,7 @@ def numbers(comparison: Comparison) -> Html:
 
 def explanation(system: System) -> str:
     """Returns what a kind of system is, in a few words."""
-    trunk = system.trunk or "the trunk"
+    trunk = shortened(system.trunk or "the trunk", LENGTH_OF_NAME)
     return {
         "warm": f"starts from {trunk}, all of it learns",
         "cold": "the same network, from nothing",
@@ -60,7 +69,8 @@ def cautions(comparison: Comparison) -> Iterator[str]:
     note = comparison.question.get("note")
     if isinstance(note, str) and note:
         yield note
-    if max((score.num_seeds for score in comparison.scores), default=0) == 1:
+    is_said = any("one seed" in text for text in comparison.verdict.sentences)
+    if max((score.num_seeds for score in comparison.scores), default=0) == 1 and not is_said:
         yield "Only one seed was run: nothing here says how far another would have come."
     states = [job.get("state") for job in comparison.jobs]
     if unfinished := sum(state != "finished" for state in states):
@@ -72,13 +82,14 @@ def what_was_asked(comparison: Comparison) -> str:
     labels, seeds = (comparison.question.get(key) for key in ("labels", "seeds"))
     parts = []
     if isinstance(labels, list):
-        shown = ", ".join(str(label)[:LENGTH_OF_NAME] for label in labels[:8])
+        shown = ", ".join(shortened(str(label), LENGTH_OF_NAME) for label in labels[:8])
         parts.append(f"{len(labels):,} labels ({shown}{', …' if len(labels) > 8 else ''})")
     if isinstance(seeds, list):
         parts.append("1 seed" if len(seeds) == 1 else f"{len(seeds):,} seeds")
     test = comparison.question.get("test")
     if isinstance(test, Mapping) and isinstance(test.get("num_examples"), int):
         clean = test.get("num_clean")
-        of_them = f", {clean:,} of them clean" if isinstance(clean, int) else ""
+        count = "all" if clean == test["num_examples"] else show_value(clean)
+        of_them = "" if clean is None else f", {count} of them clean"
         parts.append(f"{test['num_examples']:,} test items{of_them}")
     return "; ".join(parts) + ("." if parts else "")

@@ -2,8 +2,10 @@
 
 from headstart.reports.comparison.record import Comparison, Difference, LabelWorth, Score
 from headstart.reports.numbers import show_count
+from headstart.reports.shortening import shortened
 
 MINUS = "\N{MINUS SIGN}"
+LENGTH_OF_NAME = 60
 NOTHING_SHOWN = "\N{EM DASH}"
 KIND_NAMES = {
     "warm": "warm",
@@ -36,7 +38,7 @@ def name_of(comparison: Comparison, key: str) -> str:
     system = comparison.system(key)
     name = KIND_NAMES[system.kind]
     if len(comparison.of_kind(system.kind)) > 1:
-        return f"{name}, {system.trunk or system.name}"
+        return f"{name}, {shortened(system.trunk or system.name, LENGTH_OF_NAME)}"
     return name
 
 
@@ -92,12 +94,21 @@ def show_labels(size: int) -> str:
 
 
 def show_worth(row: LabelWorth) -> str:
-    """Returns how many times the labels, such as "4.0 (3.1 to 5.2)" or "at least 4.0"."""
+    """Returns how many times the labels, such as "4 (3.1 to 5.2)" or "at least 4"."""
     if row.factor is None:
         return NOTHING_SHOWN
-    shown = f"{'at least ' if row.is_at_least else ''}{row.factor:.1f}"
-    if row.low is None and row.high is None:
-        return shown
-    if row.high is None:
-        return f"{shown} ({row.low:.1f} or more)"
-    return f"{shown} ({'up' if row.low is None else f'{row.low:.1f}'} to {row.high:.1f})"
+    bound = "at least " if row.is_at_least else "at most " if row.is_at_most else ""
+    # An end of the interval that is the bound itself adds nothing.
+    low = None if row.is_at_least and row.low == row.factor else row.low
+    high = None if row.is_at_most and row.high == row.factor else row.high
+    shown = f"{bound}{show_times(row.factor)}"
+    if low is not None and high is not None:
+        return f"{shown} ({show_times(low)} to {show_times(high)})"
+    if low is not None:
+        return f"{shown} ({show_times(low)} or more)"
+    return shown if high is None else f"{shown} ({show_times(high)} or less)"
+
+
+def show_times(factor: float) -> str:
+    """Returns a factor to two digits, whole from ten up."""
+    return f"{factor:,.0f}" if factor >= 9.95 else f"{factor:.2g}"

@@ -1,5 +1,7 @@
 """Accuracy on the test by the number of labels, every system with its intervals."""
 
+import math
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
@@ -16,8 +18,10 @@ PLOT_WIDTH, HEIGHT = 4.5, 3.7
 AXES_SHARE = 0.8
 # Each system stands a little beside the last, so that no interval hides another; by so much of
 # the axis, and by more where there is but one number of labels.
-STEP_ASIDE, STEP_ALONE = 0.012, 0.15
+STEP_ASIDE, STEP_ALONE, MOST_ASIDE = 0.012, 0.15, 0.06
 LEAST_RATIO = 2.0
+# Inches between the first and the last number of labels, and between two numbers below them.
+AXIS_WIDTH, AIR = 3.4, 0.08
 
 
 def draw(comparison: Comparison) -> Figure | None:
@@ -32,23 +36,21 @@ def draw(comparison: Comparison) -> Figure | None:
     names = {key: name_of(comparison, key) for key, _ in systems}
     width = PLOT_WIDTH + max(inches_of(plain(name)) for name in names.values())
     figure, axes = new_axes(width, HEIGHT, f"Accuracy on the {test} test, with 95 % intervals")
-    ratio = max(max(comparison.sizes) / min(comparison.sizes), LEAST_RATIO)
-    step = STEP_ASIDE if len(comparison.sizes) > 1 else STEP_ALONE
+    ratio = max(max(comparison.all_sizes) / min(comparison.all_sizes), LEAST_RATIO)
+    alone = len(comparison.all_sizes) == 1
+    step = STEP_ALONE if alone else min(STEP_ASIDE, MOST_ASIDE / len(systems))
     for number, (key, rows) in enumerate(systems):
         aside = ratio ** (step * (number - (len(systems) - 1) / 2))
         draw_system(axes, rows, aside, look[key])
     finish(axes, comparison)
-    labels = [
-        Label(text=names[key], height=rows[-1].mean, colour=look[key].colour)
-        for key, rows in systems
-    ]
+    labels = [Label(text=names[key], height=rows[-1].mean, look=look[key]) for key, rows in systems]
     write_labels(axes, labels, HEIGHT * AXES_SHARE)
     return figure
 
 
 def scores_of(comparison: Comparison, key: str, test: str) -> list[Score]:
     """Returns the accuracies of a system on one test, the fewest labels first."""
-    found = (comparison.score(key, size, test) for size in comparison.sizes)
+    found = (comparison.score(key, size, test) for size in comparison.all_sizes)
     return [score for score in found if score is not None]
 
 
@@ -72,9 +74,10 @@ def draw_system(axes: Axes, rows: list[Score], aside: float, look: Look) -> None
 
 def finish(axes: Axes, comparison: Comparison) -> None:
     """Sets a log axis whose ticks are the numbers of labels that were tried."""
-    sizes = comparison.sizes
+    sizes = comparison.all_sizes
     axes.set_xscale("log")
-    axes.set_xticks(sizes, [show_count(size) for size in sizes])
+    named = named_sizes(comparison)
+    axes.set_xticks(sizes, [show_count(size) if size in named else "" for size in sizes])
     axes.xaxis.set_minor_locator(NullLocator())
     if len(sizes) == 1:
         axes.set_xlim(sizes[0] / LEAST_RATIO, sizes[0] * LEAST_RATIO)
@@ -82,3 +85,17 @@ def finish(axes: Axes, comparison: Comparison) -> None:
     axes.grid(axis="y", color=COLOURS["hairline"].light, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.set_xlabel("labelled examples to learn from" + (", log scale" if len(sizes) > 1 else ""))
+
+
+def named_sizes(comparison: Comparison) -> set[int]:
+    """Returns the sizes whose numbers have room on the axis; those of the networks go first."""
+    sizes = comparison.all_sizes
+    inches_per_fold = AXIS_WIDTH / math.log(max(sizes[-1] / sizes[0], LEAST_RATIO))
+    named: set[int] = set()
+    for size in (*reversed(comparison.sizes), *reversed(sizes)):
+        room = min(
+            (abs(math.log(size / other)) * inches_per_fold for other in named), default=AXIS_WIDTH
+        )
+        if room > inches_of(show_count(max((size, *named)))) + AIR:
+            named.add(size)
+    return named

@@ -19,6 +19,7 @@ from headstart.reports.figures.palette import COLOURS
 FONT_SIZE = 9
 # Inches. The layout is made by hand: columns of text beside axes are more than the engine can do.
 PLOT_WIDTH, ROW_HEIGHT, ABOVE, BELOW, MARGIN = 3.0, 0.28, 0.7, 0.6, 0.12
+NAME_GAP, BOLD_WIDENS = 0.1, 1.08
 # Where each column of numbers ends, from the right of the axes.
 COLUMNS = {"points": 0.65, "95 % interval": 1.85, "p": 2.5, "corrected p": 3.4}
 
@@ -46,7 +47,7 @@ def draw(comparison: Comparison) -> Figure | None:
 
 def new_plot(name_width: float, num_rows: float) -> Axes:
     """Returns axes with room for names of so many inches on the left and for numbers beside."""
-    left = MARGIN + name_width
+    left = MARGIN + BOLD_WIDENS * name_width + NAME_GAP
     width = left + PLOT_WIDTH + max(COLUMNS.values()) + MARGIN
     rows = ROW_HEIGHT * num_rows
     height = ABOVE + rows + BELOW
@@ -86,7 +87,7 @@ def write_row(axes: Axes, comparison: Comparison, row: Difference, place: float)
     """Writes what a row is about on its left, and its numbers on its right."""
     weight = "bold" if row.is_primary else "normal"
     axes.text(
-        -0.03,
+        -NAME_GAP / PLOT_WIDTH,
         place,
         row_name(comparison, row),
         ha="right",

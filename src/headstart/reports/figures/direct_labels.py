@@ -1,4 +1,4 @@
-"""Names beside what they name, none over another, instead of a legend."""
+"""Names with their signs beside what they name, none over another, instead of a legend."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -6,9 +6,13 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
+from headstart.reports.figures.looks import Look
+
 FONT_SIZE = 9
 POINTS_PER_INCH = 72
-# Inches that a sign takes, on average and in bold.
+# Beside the axes, in widths of it.
+SIGN_PLACE, TEXT_PLACE = 1.035, 1.065
+# Inches that a letter takes on average.
 SIGN_WIDTH = 0.072
 # The height of a line of text, with some air.
 LINE_HEIGHT = 1.3
@@ -16,11 +20,11 @@ LINE_HEIGHT = 1.3
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
-    """A name, the height that it belongs to, and its colour."""
+    """A name, the height that it belongs to, and how that is drawn."""
 
     text: str
     height: float
-    colour: str
+    look: Look
 
 
 def write_labels(axes: Axes, labels: Sequence[Label], height_inches: float) -> None:
@@ -32,11 +36,21 @@ def write_labels(axes: Axes, labels: Sequence[Label], height_inches: float) -> N
     ordered = sorted(labels, key=lambda label: label.height)
     places = spread([label.height for label in ordered], line)
     for label, place in zip(ordered, places, strict=True):
+        height, colour = (place - low) / (high - low), label.look.colour
+        axes.plot(
+            SIGN_PLACE,
+            height,
+            color=colour,
+            marker=label.look.sign,
+            markersize=4.5,
+            transform=axes.transAxes,
+            clip_on=False,
+        )
         axes.text(
-            1.02,
-            (place - low) / (high - low),
+            TEXT_PLACE,
+            height,
             plain(label.text),
-            color=label.colour,
+            color=colour,
             fontsize=FONT_SIZE,
             va="center",
             transform=axes.transAxes,

@@ -1,6 +1,7 @@
 """Accuracy on validation by epoch, warm against cold: one panel a number of labels."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -20,6 +21,8 @@ AXES_SHARE = 0.74
 BAND_ALPHA = 0.16
 # Bands of few seeds are wide; beyond so much of the means they are cut off by the frame.
 MOST_BAND = 0.08
+# Signs tell curves apart; one at each of many epochs would hide them.
+MOST_SIGNS = 15
 INK = "#000000"
 
 
@@ -59,8 +62,9 @@ def panels(comparison: Comparison, sizes: Sequence[int]) -> Figure:
 
 def scale(comparison: Comparison) -> tuple[float, float]:
     """Returns the least and the greatest accuracy to show, the same in every panel."""
-    means = [value for curve in comparison.curves for value in curve.mean]
-    bands = [value for curve in comparison.curves for value in (*curve.low, *curve.high)]
+    shown = [within(curve, last_epoch(comparison, curve.size)) for curve in comparison.curves]
+    means = [value for curve in shown for value in curve.mean]
+    bands = [value for curve in shown for value in (*curve.low, *curve.high)]
     known = [value for value in bands if value is not None] or means
     low = max(min(min(known), min(means)), min(means) - MOST_BAND, 0.0)
     high = min(max(max(known), max(means)), max(means) + MOST_BAND, 1.0)
@@ -78,17 +82,39 @@ def draw_size(axes: Axes, comparison: Comparison, size: int, look: dict[str, Loo
     axes.set_axisbelow(True)
     axes.set_xlabel("epoch")
     labels = []
-    for curve in (curve for curve in comparison.curves if curve.size == size):
+    for whole in (curve for curve in comparison.curves if curve.size == size):
+        curve = within(whole, last_epoch(comparison, size))
+        if not curve.epochs:
+            continue
         draw_curve(axes, curve, look[curve.system])
         labels.append(
             Label(
                 text=end_name(comparison, curve),
                 height=curve.mean[-1],
-                colour=look[curve.system].colour,
+                look=look[curve.system],
             )
         )
     mark_cold_best(axes, comparison, size)
     write_labels(axes, labels, PANEL_HEIGHT * AXES_SHARE)
+
+
+def last_epoch(comparison: Comparison, size: int) -> float:
+    """Returns where a panel ends: warm and cold fill it, and a frozen trunk may go on beyond."""
+    curves = [curve for curve in comparison.curves if curve.size == size]
+    main = [curve for curve in curves if comparison.system(curve.system).kind in ("warm", "cold")]
+    return max((epoch for curve in main or curves for epoch in curve.epochs), default=1.0)
+
+
+def within(curve: Curve, last: float) -> Curve:
+    """Returns the part of a curve up to an epoch."""
+    count = sum(epoch <= last for epoch in curve.epochs)
+    return replace(
+        curve,
+        epochs=curve.epochs[:count],
+        mean=curve.mean[:count],
+        low=curve.low[:count],
+        high=curve.high[:count],
+    )
 
 
 def draw_curve(axes: Axes, curve: Curve, look: Look) -> None:
@@ -111,6 +137,7 @@ def draw_curve(axes: Axes, curve: Curve, look: Look) -> None:
         color=look.colour,
         linestyle=look.line,
         marker=look.sign,
+        markevery=-(-len(curve.epochs) // MOST_SIGNS),
         markersize=3.5,
         linewidth=1.8,
     )

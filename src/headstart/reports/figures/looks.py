@@ -11,7 +11,7 @@ COLOURS_OF: Mapping[str, tuple[str, ...]] = {
     "warm": ("vermilion", "rose", "ochre"),
     "frozen": ("teal", "violet", "moss"),
     "cold": ("blue", "sky"),
-    "tfidf": ("slate",),
+    "tfidf": ("graphite",),
     "majority": ("mist",),
 }
 SIGN_OF: Mapping[str, str] = {

@@ -24,7 +24,7 @@ COLOURS: Mapping[str, Colour] = {
     "rose": Colour(light="#b0246f", dark="#f58bc0"),
     "moss": Colour(light="#47690b", dark="#a8cf5b"),
     "sky": Colour(light="#006f8f", dark="#62cbea"),
-    "slate": Colour(light="#4d5661", dark="#b4bdc8"),
+    "graphite": Colour(light="#20252c", dark="#f0f2f5"),
     "mist": Colour(light="#6a727c", dark="#98a1ac"),
     "hairline": Colour(light="#d5dae0", dark="#3a414b"),
 }

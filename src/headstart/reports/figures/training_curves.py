@@ -16,7 +16,7 @@ def draw(rows: Iterable[Mapping[str, Any]], title: str) -> Figure:
     kept = list(rows)
     figure, axes = new_axes(7, 4.2, title)
     steps = [(row["step"], row["loss"]) for row in kept if row["kind"] == "step"]
-    valid = [(row["step"], row.get("total", row["loss"])) for row in kept if row["kind"] == "valid"]
+    valid = [(row["step"], held_out_loss(row)) for row in kept if row["kind"] == "valid"]
     if steps:
         axes.plot(*zip(*steps, strict=True), color=GREY, alpha=0.35, linewidth=0.7)
         axes.plot(*zip(*smoothed(steps), strict=True), color=BLUE, label="text it learned from")
@@ -26,6 +26,11 @@ def draw(rows: Iterable[Mapping[str, Any]], title: str) -> Figure:
     axes.set_ylabel("loss (nats)")
     axes.legend(frameon=False)
     return figure
+
+
+def held_out_loss(row: Mapping[str, Any]) -> float:
+    """Returns the loss of a look at held-out data; a language model may add up several."""
+    return float(row["total"] if "total" in row else row["loss"])
 
 
 def smoothed(points: list[tuple[int, float]]) -> list[tuple[int, float]]:

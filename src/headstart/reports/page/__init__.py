@@ -22,11 +22,11 @@ from headstart.reports.page.html import (
     escape,
     join,
     paragraph,
-    shortened,
     user_text,
 )
 from headstart.reports.page.inline_figure import figure_html, inline_svg
 from headstart.reports.page.tables import table_html
+from headstart.reports.shortening import shortened
 
 __all__ = [
     "NOTHING",

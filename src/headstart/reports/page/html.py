@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NewType
 
+from headstart.reports.shortening import LENGTH_SHOWN, shortened
+
 Html = NewType("Html", str)
 NOTHING = Html("")
 
@@ -12,7 +14,6 @@ NOTHING = Html("")
 VOID = frozenset({"br", "col", "hr", "meta"})
 # What no page may contain: control characters, and halves of surrogate pairs, which have no UTF-8.
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-LENGTH_SHOWN = 600
 
 
 def escape(text: str) -> Html:
@@ -20,14 +21,6 @@ def escape(text: str) -> Html:
     safe = html.escape(UNPRINTABLE.sub("\ufffd", text), quote=True)
     # An address in a text stays text; so written, a search for addresses finds none in a page.
     return Html(safe.replace("://", "&#58;//"))
-
-
-def shortened(text: str, length: int = LENGTH_SHOWN) -> str:
-    """Returns the beginning of a long text and how much was left out, on one line."""
-    line = " ".join(text.split())
-    if len(line) <= length:
-        return line
-    return f"{line[:length].rstrip()}… ({len(line) - length:,} more characters)"
 
 
 def user_text(text: str, length: int = LENGTH_SHOWN) -> Html:

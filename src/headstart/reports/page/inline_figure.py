@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from headstart.reports.figures.palette import COLOURS
 from headstart.reports.figures.style import render_for_page
-from headstart.reports.page.html import NOTHING, Html, element, escape
+from headstart.reports.page.html import NOTHING, UNPRINTABLE, Html, element, escape
 
 # Black and white are the page's ink and paper; the palette's colours have their like by night.
 THEMED = {
@@ -27,7 +27,7 @@ DROPPED = ("metadata", "style")
 def inline_svg(figure: Figure, title: str, description: str = "") -> Html:
     """Returns a figure as an element of a page; the title and description are read aloud."""
     data = render_for_page(figure)
-    root = ElementTree.fromstring(data)
+    root = ElementTree.fromstring(UNPRINTABLE.sub("\ufffd", data.decode()))
     key = "f" + hashlib.sha256(data + title.encode(errors="replace")).hexdigest()[:8]
     simplify(root)
     tidy_names(root, key)
@@ -46,8 +46,13 @@ def inline_svg(figure: Figure, title: str, description: str = "") -> Html:
         # No wider and no narrower than its text reads well at; a narrow page scrolls it.
         "style": f"min-width:{width * LEAST_ZOOM:.0f}px;max-width:{width * MOST_ZOOM:.0f}px",
     }
-    inside += [Html(ElementTree.tostring(child, encoding="unicode")) for child in root]
+    inside += [inner_html(child) for child in root]
     return element("svg", inside, attributes)
+
+
+def inner_html(part: ElementTree.Element) -> Html:
+    """Returns a part of a drawing, in which an address is text as everywhere in a page."""
+    return Html(ElementTree.tostring(part, encoding="unicode").replace("://", "&#58;//"))
 
 
 def figure_html(svg: Html, caption: Html = NOTHING) -> Html:

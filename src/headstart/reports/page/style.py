@@ -83,9 +83,11 @@ font-variant-numeric:tabular-nums}
 footer{margin-top:3rem}
 @media (max-width:34rem){dl:not(.numbers){grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}
 main{padding:1rem .9rem 3rem}.verdict{font-size:1.8rem}}
-@media print{@page{margin:1.6cm}body{font-size:10pt}main{max-width:none;padding:0}nav{display:none}
+@media print{@page{margin:1.6cm}html{font-size:10pt}.panels>*{flex-basis:8cm}
+main{max-width:none;padding:0}nav{display:none}
 h2{break-after:avoid;margin-top:1.6rem}figure,tr,blockquote{break-inside:avoid}
-.scroll{overflow:visible}table{font-size:8.5pt}.number{white-space:normal}}
+.scroll,figure{overflow:visible}figure svg{min-width:0!important}table{font-size:8.5pt}
+.number{white-space:normal}}
 """
 
 FONTS = (

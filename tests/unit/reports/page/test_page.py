@@ -1,7 +1,6 @@
 """A page stands by itself: balanced, escaped, fetching nothing, with a like for dark and light."""
 
 import re
-from html.parser import HTMLParser
 
 import pytest
 
@@ -21,7 +20,6 @@ from headstart.reports.page import (
     table_html,
     user_text,
 )
-from headstart.reports.page.html import VOID
 from headstart.reports.page.style import DARK, LIGHT
 from headstart.reports.table import Table
 
@@ -37,40 +35,6 @@ HOSTILE = [
     "see https://example.org/a",
     "$x^2$ \\$ $",
 ]
-
-
-class Reader(HTMLParser):
-    """Keeps what a page says, and fails where its tags do not balance."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.texts, self.seen = [], [], []
-
-    def handle_starttag(self, tag, attrs):
-        self.seen.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.seen.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.texts.append(data)
-
-    @property
-    def text(self):
-        return "".join(self.texts)
-
-
-def read(page: str) -> Reader:
-    reader = Reader()
-    reader.feed(page)
-    reader.close()
-    assert reader.open == []
-    return reader
 
 
 def drawing(label="one", title="Two points"):
@@ -92,8 +56,8 @@ def page(text="plain", **changes):
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_whatever_a_text_holds_it_reads_as_text(text):
-    plain, hostile = read(page()), read(page(text))
+def test_whatever_a_text_holds_it_reads_as_text(text, read_page):
+    plain, hostile = read_page(page()), read_page(page(text))
     assert [tag for tag, _ in hostile.seen] == [tag for tag, _ in plain.seen]
     assert [set(attributes) for _, attributes in hostile.seen] == [
         set(attributes) for _, attributes in plain.seen
@@ -102,9 +66,9 @@ def test_whatever_a_text_holds_it_reads_as_text(text):
 
 
 @pytest.mark.parametrize("text", [text for text in HOSTILE if text.isprintable()])
-def test_escaping_is_undone_by_a_reader(text):
-    assert read(element("p", escape(text))).text == text
-    value = read(element("p", escape(""), {"title": text})).seen[0][1]["title"]
+def test_escaping_is_undone_by_a_reader(text, read_page):
+    assert read_page(element("p", escape(text))).text == text
+    value = read_page(element("p", escape(""), {"title": text})).seen[0][1]["title"]
     assert value == text
 
 
@@ -113,8 +77,8 @@ def test_no_address_stands_in_a_page_even_where_a_text_has_one():
     assert "http" not in page()
 
 
-def test_nothing_is_fetched():
-    reader = read(page())
+def test_nothing_is_fetched(read_page):
+    reader = read_page(page())
     for tag, attributes in reader.seen:
         assert tag not in {"script", "link", "img", "iframe", "object", "embed"}
         for name in ("href", "src", "xlink:href"):
@@ -122,10 +86,10 @@ def test_nothing_is_fetched():
     assert not re.search(r"url\((?!#)|@import|@font-face", page())
 
 
-def test_every_reference_has_its_target_and_no_name_is_given_twice():
+def test_every_reference_has_its_target_and_no_name_is_given_twice(read_page):
     both = join(inline_svg(drawing(), "first"), inline_svg(drawing("two"), "second"))
     for text in (page(), both):
-        reader = read(text)
+        reader = read_page(text)
         names = [attributes["id"] for _, attributes in reader.seen if "id" in attributes]
         assert len(set(names)) == len(names)
         wanted = re.findall(r"(?:href=\"|url\()#([\w.-]+)", text)
@@ -139,9 +103,9 @@ def test_an_empty_section_is_left_out():
     assert "Empty" not in page()
 
 
-def test_a_drawing_has_text_names_and_the_colours_of_the_page():
+def test_a_drawing_has_text_names_and_the_colours_of_the_page(read_page):
     svg = inline_svg(drawing("série", "Deux & points"), "Title", "What it shows")
-    reader = read(svg)
+    reader = read_page(svg)
     assert {"Title", "What it shows", "série", "Deux & points"} <= set(reader.texts)
     assert "var(--blue)" in svg
     assert not re.search(r"#[0-9a-f]{6}\b", svg)
@@ -157,9 +121,9 @@ def test_a_script_without_a_glyph_is_no_warning():
     assert "日本" in inline_svg(drawing("日本"), "a")
 
 
-def test_headers_of_a_table_have_a_scope():
+def test_headers_of_a_table_have_a_scope(read_page):
     table = Table(title="t", columns=("a", "b"), rows=(("x", "1"),), numeric=frozenset({"b"}))
-    headers = [attributes for tag, attributes in read(table_html(table)).seen if tag == "th"]
+    headers = [attributes for tag, attributes in read_page(table_html(table)).seen if tag == "th"]
     assert [attributes["scope"] for attributes in headers] == ["col", "col", "row"]
 
 

@@ -1,0 +1,313 @@
+"""The command `transfer`: trunk and labels to classifier, in a run that cannot be lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import click
+
+from headstart.apps.cli.example_files import ExampleFiles, example_options
+from headstart.apps.cli.interruption import interruptible
+from headstart.apps.cli.options import Workplace, json_option, packed, workplace_options
+from headstart.apps.cli.output import print_json, print_tables
+from headstart.apps.cli.pretrain import DEFAULT_RECIPE, FOLDER, given, save_option
+from headstart.apps.cli.run_type import RUN_TYPE
+from headstart.apps.cli.stopping import exit_if_stopped, stopping
+from headstart.apps.cli.training_progress import watched
+from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE
+from headstart.apps.recipes.finding import find_recipe
+from headstart.errors import RecipeError
+from headstart.files import locked
+from headstart.models.heads.config import Pooling
+from headstart.pipeline.run_files import read_recipe, read_results
+from headstart.transfer.config import BestBy, LongTexts, Mode
+from headstart.transfer.settings import TransferSettings, default_settings
+
+if TYPE_CHECKING:
+    from headstart.pipeline.recipe import Recipe
+    from headstart.pipeline.transfer import Transferring
+
+EXAMPLES = """\b
+Examples:
+  headstart transfer --from film-en --train train.csv --test test.csv --out runs/mine
+  headstart transfer --from runs/fr --train train.csv --mode frozen --out runs/frozen
+  headstart transfer --train train.csv --recipe compact --out runs/cold
+"""
+MODES_OWN = "[default: the mode's]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """What is kept of an earlier run, and what a cold start is made of."""
+
+    start: Path | None
+    mode: Mode
+    recipe: str | None
+    objective: str | None
+    tokenizer: Path | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """How long and how fast labels are learned."""
+
+    epochs: int | None
+    fewest_steps: int | None
+    examples_per_step: int | None
+    rate: float | None
+    layer_decay: float | None
+    dropout: float | None
+    accumulation: int | None
+    average_decay: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """What is read, what weighs how much, and what counts as best."""
+
+    length: int | None
+    long_texts: LongTexts | None
+    pooling: Pooling | None
+    num_fresh_layers: int | None
+    weigh_labels: bool
+    patience: int | None
+    best_by: BestBy | None
+    num_averaged: int | None
+
+
+kept_options = packed(
+    "kept",
+    Kept,
+    click.option(
+        "--from", "start", type=RUN_TYPE, help="A run or a trunk in the box.  [default: cold]"
+    ),
+    click.option(
+        "--mode",
+        type=click.Choice(get_args(Mode)),
+        default="full",
+        show_default=True,
+        help="What learns: all, the head alone, or more and more from the top.",
+    ),
+    click.option("--recipe", help=f"A cold start's recipe.  [default: {DEFAULT_RECIPE}]"),
+    click.option("--objective", help="A cold start's objective.  [default: the recipe's]"),
+    click.option(
+        "--tokenizer",
+        type=FOLDER,
+        help="A cold start's tokenizer.  [default: learned from the training texts]",
+    ),
+)
+pace_options = packed(
+    "pace",
+    Pace,
+    click.option("--epochs", type=COUNT_TYPE, help=f"Times all is read.  {MODES_OWN}"),
+    click.option(
+        "--fewest-steps",
+        type=click.IntRange(min=0),
+        help=f"More epochs where they would come to fewer steps.  {MODES_OWN}",
+    ),
+    click.option("--examples", "examples_per_step", type=COUNT_TYPE, help="Examples in a step."),
+    click.option("--rate", type=POSITIVE_TYPE, help=f"The highest learning rate.  {MODES_OWN}"),
+    click.option(
+        "--layer-decay", type=float, help=f"A layer's rate by that of the one above.  {MODES_OWN}"
+    ),
+    click.option("--dropout", type=float, help=f"Share of values to drop.  {MODES_OWN}"),
+    click.option(
+        "--accumulate",
+        "accumulation",
+        type=COUNT_TYPE,
+        help="Do each step in so many parts, for less memory.  [default: 1]",
+    ),
+    click.option(
+        "--average",
+        "average_decay",
+        type=float,
+        help="Average the last weights, with this decay, such as 0.99.  [default: no average]",
+    ),
+)
+choice_options = packed(
+    "choices",
+    Choices,
+    click.option("--length", type=COUNT_TYPE, help="Pieces read at once.  [default: the trunk's]"),
+    click.option(
+        "--long-texts",
+        type=click.Choice(get_args(LongTexts)),
+        help="Cut what is longer, or read it in windows.  [default: cut]",
+    ),
+    click.option(
+        "--pooling",
+        type=click.Choice(get_args(Pooling)),
+        help="The vector of a text.  [default: what suits the trunk's objective]",
+    ),
+    click.option(
+        "--fresh-layers",
+        "num_fresh_layers",
+        type=click.IntRange(min=0),
+        help="Layers at the top to begin anew.  [default: 0]",
+    ),
+    click.option("--weigh-labels", is_flag=True, help="Let rare labels weigh as much in all."),
+    click.option(
+        "--patience",
+        type=click.IntRange(min=0),
+        help=f"End after so many epochs without a better one; 0: never.  {MODES_OWN}",
+    ),
+    click.option(
+        "--best-by",
+        type=click.Choice(get_args(BestBy)),
+        help="What the best epoch has most of.  [default: accuracy]",
+    ),
+    click.option(
+        "--average-best",
+        "num_averaged",
+        type=COUNT_TYPE,
+        help="Average the weights of so many best epochs.  [default: 1]",
+    ),
+)
+
+
+@click.command(epilog=EXAMPLES, short_help="Make a classifier of a trunk and labels.")
+@kept_options
+@example_options
+@click.option("--out", type=FOLDER, required=True, help="The run's folder.")
+@pace_options
+@choice_options
+@save_option
+@click.option("--deterministic", is_flag=True, help="The same bits on a GPU too; slower.")
+@workplace_options
+@json_option
+def transfer(
+    kept: Kept,
+    examples: ExampleFiles,
+    out: Path,
+    pace: Pace,
+    choices: Choices,
+    save_every: int | None,
+    deterministic: bool,
+    workplace: Workplace,
+    as_json: bool,
+) -> None:
+    """Make a classifier: swap the head of a trunk, and learn what the labels say.
+
+    A table has a text and a label column. Texts and labels may also stand in two files, one a
+    line: named TEXT,LABELS, or side by side as NAME.txt and NAME.label. Without --from it is a cold
+    start. The run can be stopped or killed at any time; `headstart resume` goes on with it.
+    """
+    recipe = chosen_recipe(kept)
+    settings = chosen_settings(kept, pace, choices)
+    # Before torch is imported: whoever comes second is turned away at once.
+    with locked(out), stopping() as asked, watched(asked) as watch:
+        from headstart.pipeline.resumption import Resumption
+        from headstart.pipeline.transfer import begin_transfer, read_swap, resume_transfer
+
+        wanted = to_transferring(kept, recipe, settings, examples, workplace, deterministic)
+        interruptible(lambda: begin_transfer(wanted, out, watch))
+        if not as_json and (swap := read_swap(out)) is not None:
+            from headstart.reports.swap_table import swap_table
+
+            print_tables([swap_table(swap)])
+        is_finished = resume_transfer(out, Resumption(save_every=save_every), watch)
+    show_end(out, is_finished=is_finished, as_json=as_json)
+    exit_if_stopped(asked)
+
+
+def chosen_recipe(kept: Kept) -> Recipe:
+    """Returns the recipe of the run that is kept, or the one that was named."""
+    if kept.start is None:
+        return find_recipe(kept.recipe or DEFAULT_RECIPE, kept.objective)
+    own = {
+        "--recipe": kept.recipe,
+        "--objective": kept.objective,
+        "--tokenizer": kept.tokenizer,
+    }
+    for name, value in own.items():
+        if value is not None:
+            raise RecipeError(
+                f"{name} is {value}, but --from keeps what {kept.start} has. Leave one out."
+            )
+    recipe = read_recipe(kept.start)
+    if recipe.transfer is not None:
+        raise RecipeError(
+            f"{kept.start} is a classifier already. Name the run that its trunk came from."
+        )
+    return replace(recipe, plan=None)
+
+
+def chosen_settings(kept: Kept, pace: Pace, choices: Choices) -> TransferSettings:
+    """Returns the settings of the mode with what was given put in their place."""
+    base = default_settings(kept.mode, is_warm=kept.start is not None)
+    return replace(
+        base,
+        transfer=replace(
+            base.transfer,
+            **given(
+                layer_decay=pace.layer_decay,
+                num_fresh_layers=choices.num_fresh_layers,
+                weighs_labels=choices.weigh_labels or None,
+                long_texts=choices.long_texts,
+                patience=choices.patience,
+                best_by=choices.best_by,
+                num_averaged=choices.num_averaged,
+            ),
+        ),
+        learning=replace(
+            base.learning,
+            **given(
+                peak_rate=pace.rate,
+                accumulation=pace.accumulation,
+                average_decay=pace.average_decay,
+            ),
+        ),
+        **given(
+            epochs=pace.epochs,
+            fewest_steps=pace.fewest_steps,
+            examples_per_step=pace.examples_per_step,
+            length=choices.length,
+            dropout=pace.dropout,
+            pooling=choices.pooling,
+        ),
+    )
+
+
+def to_transferring(
+    kept: Kept,
+    recipe: Recipe,
+    settings: TransferSettings,
+    examples: ExampleFiles,
+    workplace: Workplace,
+    deterministic: bool,
+) -> Transferring:
+    """Returns what the options mean."""
+    from headstart.pipeline.planning import Place
+    from headstart.pipeline.this_machine import choose_device
+    from headstart.pipeline.transfer import Transferring
+
+    return Transferring(
+        recipe=recipe,
+        examples=examples.to_config(draw=workplace.seed),
+        settings=settings,
+        place=Place(
+            device=choose_device(workplace.device),
+            num_threads=workplace.num_threads,
+            seed=workplace.seed,
+            is_deterministic=deterministic,
+        ),
+        start=kept.start,
+        tokenizer=kept.tokenizer,
+    )
+
+
+def show_end(folder: Path, *, is_finished: bool, as_json: bool) -> None:
+    """Says what came out, or how to go on."""
+    results = read_results(folder) if is_finished else None
+    if as_json:
+        print_json({"run": str(folder), "is_finished": is_finished, "results": results})
+    elif results is None:
+        click.echo(f"Stopped; nothing is lost. Go on with: headstart resume {folder}", err=True)
+    else:
+        from headstart.reports.label_tables import transfer_tables
+
+        transferred = read_recipe(folder).transfer
+        assert transferred is not None
+        print_tables(transfer_tables(folder, results, transferred.labels))
+        click.echo(f"Use it: headstart predict {folder} TEXT")
