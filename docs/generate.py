@@ -241,8 +241,9 @@ def demo() -> str:
         for row in record["scores"]
         if (row["test"], row["metric"]) == ("clean", "accuracy")
     }
+    columns = " | ".join(f"{size:,} labels" for size in sizes)
     lines = [
-        f"| accuracy on `rotten`, clean test | {' | '.join(f'{size:,} labels' for size in sizes)} |",
+        f"| accuracy on `rotten`, clean test | {columns} |",
         "|---|" + "---:|" * len(sizes),
     ]
     for system in dict.fromkeys(name for name, _ in scores):
