@@ -83,7 +83,7 @@ def tiny_recipe() -> Recipe:
         model=replace(recipe.model, trunk=trunk),
         length=64,
         sequences_per_step=16,
-        learning=replace(recipe.learning, peak_rate=3e-2),
+        learning=replace(recipe.learning, peak_rate=1e-2),
         hiding=replace(recipe.hiding, share=0.3),
     )
 
