@@ -17,7 +17,9 @@ from typing import NamedTuple
 
 CONTEXT = multiprocessing.get_context("forkserver")
 # PyTorch imports its compiler with the first step of an optimiser, which takes a second.
-CONTEXT.set_forkserver_preload(["tiny_runs", "headstart.apps.cli.main", "torch._dynamo"])
+CONTEXT.set_forkserver_preload(
+    ["tiny_runs", "headstart.pipeline.transfer", "headstart.apps.cli.main", "torch._dynamo"]
+)
 LONGEST_SECONDS = 120.0
 
 
