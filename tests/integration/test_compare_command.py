@@ -69,7 +69,7 @@ def test_the_verdict_the_tables_and_the_report_are_shown(out):
     assert "Job 21 of 21: " in result.stderr
     assert " left" in result.stderr
     page = (folder / "report.html").read_text()
-    assert "Pretraining" in page
+    assert "drawn from results.json beside it" in page
 
 
 def test_asked_again_it_answers_at_once_and_a_program_gets_all(out):
