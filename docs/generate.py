@@ -232,6 +232,46 @@ def bench_pretraining() -> str:
     )
 
 
+def demo() -> str:
+    """What the demo found on this machine: the verdict, and every system on the clean test."""
+    record = newest("demo")
+    sizes = record["question"]["sizes"]
+    scores = {
+        (row["system"], row["size"]): row
+        for row in record["scores"]
+        if (row["test"], row["metric"]) == ("clean", "accuracy")
+    }
+    columns = " | ".join(f"{size:,} labels" for size in sizes)
+    lines = [
+        f"| accuracy on `rotten`, clean test | {columns} |",
+        "|---|" + "---:|" * len(sizes),
+    ]
+    for system in dict.fromkeys(name for name, _ in scores):
+        cells = (scores[system, size] for size in sizes)
+        shown = (
+            f"{100 * row['mean']:.1f} % ({100 * row['low']:.1f} to {100 * row['high']:.1f})"
+            for row in cells
+        )
+        lines.append(f"| {DEMO_NAMES[system]} | {' | '.join(shown)} |")
+    row = scores["warm", sizes[0]]
+    note = (
+        f"{row['num_items']:,} snippets of films that no training snippet is about, "
+        f"{row['num_seeds']} seeds, 95 % intervals over seeds and snippets; "
+        f"{record['minutes']:.1f} minutes and {record['peak_bytes'] / 2**30:.1f} GiB in all."
+    )
+    verdict = " ".join(record["verdict"]["sentences"])
+    return "\n".join([f"> {verdict}", "", *lines, "", note, provenance(record)])
+
+
+DEMO_NAMES = {
+    "warm": "warm, from `film-en`",
+    "cold": "cold, the same network",
+    "frozen": "frozen, its head alone",
+    "tfidf": "TF-IDF with logistic regression",
+    "majority": "majority",
+}
+
+
 def bench_verdict_coverage() -> str:
     """How often the intervals of several ways hold the truth."""
     record = newest("verdict-coverage")
@@ -329,6 +369,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "bench-pretraining": bench_pretraining,
     "bench-verdict-coverage": bench_verdict_coverage,
     "verdict-error-rates": verdict_error_rates,
+    "demo": demo,
     "tree": tree,
 }
 

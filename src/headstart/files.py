@@ -12,7 +12,8 @@ import secrets
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, NoReturn
 
@@ -20,6 +21,8 @@ from headstart.errors import DamagedFileError, FileError, LockedError
 
 NUM_BYTES_PER_READ = 1 << 20
 CACHE_VARIABLE = "HEADSTART_CACHE"
+# How soon it is noticed that a folder has become free.
+SECONDS_BETWEEN_TRIES = 0.2
 # The end of the names of what is still being written.
 PART = ".part"
 
@@ -272,6 +275,23 @@ def locked(folder: Path) -> Iterator[None]:
                 f"{folder} is in use by another process (number {holder}). "
                 "Wait for it to end, stop it, or choose another folder."
             )
+        yield
+
+
+@contextlib.contextmanager
+def locked_in_turn(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
+    """Holds a folder for this process alone, after whoever holds it now; says so where it waits."""
+    has_said = False
+    with contextlib.ExitStack() as held:
+        while True:
+            try:
+                held.enter_context(locked(folder))
+                break
+            except LockedError as error:
+                if not has_said:
+                    say(f"Waiting: {str(error).partition('. ')[0]}.")
+                    has_said = True
+                time.sleep(SECONDS_BETWEEN_TRIES)
         yield
 
 

@@ -231,3 +231,29 @@ def limited_life(sender: Connection, folder: Path, cache: Path, what: int, limit
             go_on(folder)
     except FileError as error:
         sender.send(Event("refused", 0, time.monotonic(), str(error)))
+
+
+def encoding_life(sender: Connection, cache: Path, text: Path, tokenizer: Path, gate: Path) -> None:
+    """Encodes a text, and after its first document waits until there is a file at the gate."""
+    from tiny_runs import cache_in
+
+    from headstart.pipeline.corpus_stores import CorpusConfig, corpus_stores
+    from headstart.pipeline.watch import Watch, read_quietly
+    from headstart.tokenizers.folder import load_tokenizer
+
+    def tell(what: str, about: str = "") -> None:
+        sender.send(Event(what, 0, time.monotonic(), about))
+
+    def slowly(*arguments):
+        for number, document in enumerate(read_quietly(*arguments)):
+            yield document
+            if number == 0:
+                tell("reads")
+            while not gate.exists():
+                time.sleep(0.01)
+
+    watch = Watch(say=lambda line: tell("said", line), read=slowly)
+    with cache_in(cache):
+        config = CorpusConfig(corpus=(str(text),))
+        stores = corpus_stores(config, load_tokenizer(tokenizer), 1, watch)
+    tell("encoded", f"{stores.train.num_tokens} {stores.held_out.num_tokens}")

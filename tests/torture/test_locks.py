@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from lives import Life, holding_life, resume_life
+from lives import Life, encoding_life, holding_life, resume_life
 from tiny_runs import SAVE_EVERY, assert_same_run, content
 
 from headstart.errors import LockedError
@@ -78,3 +78,45 @@ def test_what_a_killed_process_held_is_free_at_once(world, tmp_path):
         assert (folder / ".lock").read_text() == str(os.getpid())
     assert Life(resume_life, folder, world.cache, SAVE_EVERY).end() == 0
     assert_same_run(content(folder), world.undisturbed("causal"))
+
+
+@pytest.fixture
+def two_at_one_text(world, tmp_path):
+    """Two processes that encode the same text: one is held up on its way, the other waits."""
+    gate = tmp_path / "gate"
+    tokenizer = world.folder / "begun" / "causal" / "tokenizer"
+    given = (tmp_path / "cache", world.text, tokenizer, gate)
+    first = Life(encoding_life, *given)
+    assert first.wait_for("reads")
+    second = Life(encoding_life, *given)
+    assert second.wait_for("said")
+    return first, second, gate
+
+
+def last_words(life: Life) -> str:
+    assert life.end() == 0
+    assert life.events[-1].what == "encoded"
+    return life.events[-1].about
+
+
+def test_a_second_process_waits_for_the_text_that_another_encodes_and_uses_it(two_at_one_text):
+    first, second, gate = two_at_one_text
+    number = first.process.pid
+    gate.touch()
+    assert last_words(first) == last_words(second)
+    assert first.num_told("reads") == 2
+    said = [event.about for event in second.events if event.what == "said"]
+    assert len(said) <= 2  # once for each store at most
+    assert said[0].startswith("Waiting: ")
+    assert said[0].endswith(f" is in use by another process (number {number}).")
+    # What was waited for is not read again; the held-out part may fall to either.
+    assert second.num_told("reads") <= 1
+
+
+def test_a_second_process_goes_on_where_the_first_was_killed(two_at_one_text):
+    first, second, gate = two_at_one_text
+    first.send(signal.SIGKILL)
+    assert first.end() == -signal.SIGKILL
+    gate.touch()
+    assert last_words(second)
+    assert second.num_told("reads") == 2

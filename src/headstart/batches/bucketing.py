@@ -40,14 +40,13 @@ def bucketed_by_count(
 ) -> list[list[int]]:
     """Returns the indices of each batch of an epoch: as many in each, of like length.
 
-    Every epoch has the same number of batches; the last of them may be smaller.
+    Every epoch has the same number of batches, whose sizes differ by one at most.
     """
     generator = np.random.default_rng(derive_seed(seed, "bucketing by count", epoch))
     order = np.argsort(misjudged(np.array(lengths, dtype=np.int64), generator), kind="stable")
-    batches = [
-        order[start : start + num_per_batch].tolist()
-        for start in range(0, len(order), num_per_batch)
-    ]
+    # A rest of few would have the longest examples weigh most, in every epoch.
+    num_batches = -(-len(order) // num_per_batch)
+    batches = [part.tolist() for part in np.array_split(order, num_batches)] if num_batches else []
     return [batches[place] for place in generator.permutation(len(batches))]
 
 

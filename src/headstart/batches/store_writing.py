@@ -65,23 +65,34 @@ def write_store(
 ) -> Manifest:
     """Encodes documents into a folder; what an earlier attempt finished is not done again."""
     with locked(folder):
-        sweep(folder)
-        manifest = resumed(folder, manifest)
-        if manifest.is_complete:
-            return manifest
-        remaining = iter(documents)
-        num_done = sum(shard.num_documents for shard in manifest.shards)
-        skip(remaining, num_done)
-        collected = Collected()
-        for encoded in encode_ahead(batched(remaining), tokenizer, num_threads):
-            collected.add(encoded, manifest.dtype)
-            if collected.num_tokens >= NUM_SHARD_TOKENS:
-                manifest = with_shard(folder, manifest, collected)
-                collected = Collected()
-        if collected.num_tokens:
+        return fill_store(documents, tokenizer, folder, manifest, num_threads)
+
+
+def fill_store(
+    documents: Iterable[Document],
+    tokenizer: Tokenizer,
+    folder: Path,
+    manifest: Manifest,
+    num_threads: int,
+) -> Manifest:
+    """Does the same for whoever holds the folder already, to do more there than encode."""
+    sweep(folder)
+    manifest = resumed(folder, manifest)
+    if manifest.is_complete:
+        return manifest
+    remaining = iter(documents)
+    num_done = sum(shard.num_documents for shard in manifest.shards)
+    skip(remaining, num_done)
+    collected = Collected()
+    for encoded in encode_ahead(batched(remaining), tokenizer, num_threads):
+        collected.add(encoded, manifest.dtype)
+        if collected.num_tokens >= NUM_SHARD_TOKENS:
             manifest = with_shard(folder, manifest, collected)
-        manifest = replace(manifest, is_complete=True)
-        write_manifest(folder, manifest)
+            collected = Collected()
+    if collected.num_tokens:
+        manifest = with_shard(folder, manifest, collected)
+    manifest = replace(manifest, is_complete=True)
+    write_manifest(folder, manifest)
     return manifest
 
 

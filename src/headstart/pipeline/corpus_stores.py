@@ -7,7 +7,7 @@ from pathlib import Path
 
 from headstart.batches.store import TokenStore
 from headstart.batches.store_format import Manifest
-from headstart.batches.store_writing import write_store
+from headstart.batches.store_writing import fill_store
 from headstart.corpora.compression import Meter
 from headstart.corpora.documents import Document, DocumentKind, Reading
 from headstart.corpora.leaks.normalisation import words
@@ -17,7 +17,7 @@ from headstart.corpora.places import Complaints
 from headstart.corpora.sources import total_bytes
 from headstart.corpora.tables import source_sha256
 from headstart.errors import DataError
-from headstart.files import cache_folder, json_digest
+from headstart.files import cache_folder, json_digest, locked_in_turn
 from headstart.pipeline.watch import Watch
 from headstart.tokenizers.tokenizer import Tokenizer
 
@@ -135,7 +135,10 @@ class StorePart:
         )
         folder = cache_folder() / "stores" / json_digest(asdict(manifest))[:24]
         if not (folder / SKETCH_FILE).exists():
-            self.write([Path(name) for name in names], folder, manifest, takes)
+            with locked_in_turn(folder, self.watch.say):
+                # Whoever was waited for has made what is wanted here.
+                if not (folder / SKETCH_FILE).exists():
+                    self.write([Path(name) for name in names], folder, manifest, takes)
         store = TokenStore(folder)
         if store.num_tokens == 0:
             raise DataError(
@@ -147,7 +150,7 @@ class StorePart:
     def write(
         self, paths: Sequence[Path], folder: Path, manifest: Manifest, takes: Callable[[str], bool]
     ) -> None:
-        """Encodes the documents that a part takes, and sketches them on the way."""
+        """Encodes the documents that a part takes, and sketches them, in a folder that we hold."""
         reading, sketcher = self.config.reading(), Sketcher()
         part = manifest.reading["part"]
 
@@ -159,7 +162,7 @@ class StorePart:
                     yield document
 
         taken = documents()
-        write_store(taken, self.tokenizer, folder, manifest, self.num_threads)
+        fill_store(taken, self.tokenizer, folder, manifest, self.num_threads)
         # A store that was whole, but not sketched when a kill came, is read for its sketch alone.
         for _ in taken:
             pass

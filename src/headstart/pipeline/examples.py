@@ -1,8 +1,9 @@
 """The examples of a transfer: read, drawn and split the same way each time they are asked for."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,7 @@ def read_labelled(config: ExamplesConfig) -> Labelled:
         learned, valid = train, read_examples(config.valid, reading, columns)
     test = read_examples(config.test, reading, columns) if config.test is not None else []
     require_known(labels, [*valid, *test])
+    pool = [*learned, *valid]
     if config.num_valid is not None and config.num_valid < len(valid):
         # One draw for all: curves of different seeds are of the same texts.
         valid = drawn(valid, config.num_valid, seed=0)
@@ -92,7 +94,7 @@ def read_labelled(config: ExamplesConfig) -> Labelled:
         train=drawn(learned, config.size, config.draw),
         valid=valid,
         test=test,
-        pool=[*learned, *valid],
+        pool=pool,
         labels=labels,
         complaints=tuple(reading.complaints.summary()),
     )
@@ -106,12 +108,12 @@ def labels_of(examples: Iterable[Example]) -> tuple[str, ...]:
             f"The training examples have one label only, {next(iter(found))!r}; at least two are "
             "needed. Check the column of labels."
         )
-    is_numeric = all(label.lstrip("-").isdecimal() for label in found)
+    is_numeric = all(label.removeprefix("-").isdecimal() for label in found)
     return tuple(sorted(found, key=(lambda label: (int(label), label)) if is_numeric else str))
 
 
 def require_known(labels: Sequence[str], examples: Iterable[Example]) -> None:
-    """Raises an error for the first example whose label no training example has."""
+    """Raises an error for the first example whose label is none of those that are learned."""
     known = set(labels)
     for example in examples:
         if example.label not in known:
@@ -130,17 +132,29 @@ def drawn(examples: list[Example], size: int | None, seed: int) -> list[Example]
             f"{size:,} examples were asked for, but there are {len(examples):,} to draw from. "
             f"Choose a size from 1 to {len(examples):,}."
         )
-    num_of = Counter(example.label for example in examples)
     places: dict[str, list[int]] = defaultdict(list)
     for index in np.random.default_rng(derive_seed(seed, "draw")).permutation(len(examples)):
         places[examples[index].label].append(int(index))
-    # How far through its label each example stands: the first ones of all labels come first.
-    ranked = sorted(
-        ((rank + 0.5) / num_of[label], label, index)
-        for label, indices in places.items()
-        for rank, index in enumerate(indices)
-    )
-    return [examples[index] for index in sorted(index for _, _, index in ranked[:size])]
+    num_of = {label: len(places[label]) for label in sorted(places)}
+    turns = {label: iter(indices) for label, indices in places.items()}
+    chosen = [next(turns[label]) for label in islice(in_proportion(num_of), size)]
+    return [examples[index] for index in sorted(chosen)]
+
+
+def in_proportion(num_of: Mapping[str, int]) -> Iterator[str]:
+    """Yields each label as often as it is counted, never one off its share of those so far.
+
+    This is the chairman assignment of Tijdeman (1980): of the labels whose turn it may be, the one
+    that would soonest be too late.
+    """
+    total, width = sum(num_of.values()), max(1, 2 * len(num_of) - 2)
+    num_yielded = dict.fromkeys(num_of, 0)
+    for number in range(1, total + 1):
+        owed = {label: num * number - num_yielded[label] * total for label, num in num_of.items()}
+        due = [label for label, debt in owed.items() if width * debt >= total]
+        label = min(due, key=lambda each: (total * (width - 1) - width * owed[each]) / num_of[each])
+        num_yielded[label] += 1
+        yield label
 
 
 def example_hashes(config: ExamplesConfig) -> dict[str, str]:

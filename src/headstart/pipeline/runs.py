@@ -5,11 +5,12 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from headstart.checkpoints.names import steps_in
 from headstart.errors import HeadstartError, LockedError
 from headstart.files import is_locked, remove_folder
+from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.run_files import (
     CHECKPOINTS_FOLDER,
     RECIPE_FILE,
@@ -35,6 +36,9 @@ class RunSummary:
     step: int = 0
     num_steps: int = 0
     bits_per_byte: float | None = None
+    """How well a language model predicts held-out text."""
+    accuracy: float | None = None
+    """How many validation examples a classifier has right."""
     num_bytes: int = 0
 
 
@@ -51,7 +55,7 @@ def summary(folder: Path) -> RunSummary:
     try:
         recipe = read_recipe(folder)
         is_done = is_finished(folder)
-        score = read_results(folder)["held_out"]["bits_per_byte"] if is_done else None
+        score = Score() if not is_done else score_of(read_results(folder), recipe)
     except (HeadstartError, KeyError, TypeError):
         return RunSummary(folder=folder, state="damaged", num_bytes=num_bytes)
     num_steps = recipe.plan.num_steps if recipe.plan else 0
@@ -62,11 +66,28 @@ def summary(folder: Path) -> RunSummary:
         state=state,
         recipe=recipe.name,
         objective=recipe.objective,
-        step=num_steps if is_done else max(steps, default=0),
+        step=max(steps, default=0) if not is_done else score.num_steps or num_steps,
         num_steps=num_steps,
-        bits_per_byte=score,
+        bits_per_byte=score.bits_per_byte,
+        accuracy=score.accuracy,
         num_bytes=num_bytes,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """The one number by which a run of its kind is judged, and the steps that led to it."""
+
+    bits_per_byte: float | None = None
+    accuracy: float | None = None
+    num_steps: int | None = None
+
+
+def score_of(results: dict[str, Any], recipe: Recipe) -> Score:
+    """Returns what a finished run says of itself; a classifier may have had enough early."""
+    if recipe.transfer is None:
+        return Score(bits_per_byte=results["held_out"]["bits_per_byte"])
+    return Score(accuracy=results["valid"]["accuracy"], num_steps=results["steps"])
 
 
 def size_of(folder: Path) -> int:

@@ -81,15 +81,16 @@ def runs_table(summaries: Iterable[Mapping[str, Any]]) -> Table:
             run["state"],
             f"{run['step']:,} of {run['num_steps']:,}",
             "" if run["bits_per_byte"] is None else f"{run['bits_per_byte']:.4f}",
+            "" if run["accuracy"] is None else show_share(run["accuracy"]),
             show_bytes(run["num_bytes"]),
         )
         for run in summaries
     )
-    columns = ("run", "recipe", "objective", "state", "steps", "bits/byte", "size")
+    columns = ("run", "recipe", "objective", "state", "steps", "bits/byte", "accuracy", "size")
     return Table(
         title="Runs",
         columns=columns,
         rows=rows,
-        numeric=frozenset({"steps", "bits/byte", "size"}),
+        numeric=frozenset({"steps", "bits/byte", "accuracy", "size"}),
         notes=("Go on with one: headstart resume RUN",),
     )

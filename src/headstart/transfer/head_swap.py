@@ -54,9 +54,11 @@ def swap_head(
             ours[name].copy_(run_tensors[name])
     seen, expected = (tensors_sha256(tensors, wanted) for tensors in (ours, run_tensors))
     if seen != expected:
+        odd = next(name for name in wanted if not is_same(ours[name], run_tensors[name]))
         raise RunError(
-            f"The trunk did not load: its {len(wanted)} tensors have the checksum {seen[:12]}, but "
-            f"the run's have {expected[:12]}. Restore the run from a copy."
+            f"The trunk did not load: the tensor {odd} is not the run's, and all {len(wanted)} "
+            f"have the checksum {seen[:12]} where the run's have {expected[:12]}. Restore the run "
+            "from a copy."
         )
     fates = tuple(
         TensorFate(
@@ -103,6 +105,11 @@ def tensors_sha256(tensors: Mapping[str, Tensor], names: Iterable[str]) -> str:
         values = tensors[name].detach().cpu().float().contiguous().view(-1)
         digest.update(values.view(torch.uint8).numpy().data)
     return digest.hexdigest()
+
+
+def is_same(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors are the same single-precision numbers, bit for bit."""
+    return tensors_sha256({"": one}, [""]) == tensors_sha256({"": other}, [""])
 
 
 def trunk_sha256(tensors: Mapping[str, Tensor]) -> str:

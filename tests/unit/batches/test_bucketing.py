@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from headstart.batches.bucketing import (
     best_borders,
     bucketed,
+    bucketed_by_count,
     bucketed_pairs,
     padding_share,
 )
@@ -190,3 +191,46 @@ def test_no_pairs_have_no_batches():
 def test_a_side_too_long_for_any_batch_is_answered_in_a_sentence(sides):
     with pytest.raises(DataError, match=r"5,000 .*4,096"):
         bucketed_pairs(*sides, 4_096, 0, 0)
+
+
+COUNTS = st.integers(1, 40)
+
+
+@settings(deadline=None, max_examples=200)
+@given(LENGTHS, COUNTS, st.integers(0, 5), st.integers(0, 5))
+def test_by_count_every_example_comes_once_in_as_many_batches_each_epoch(
+    lengths, count, seed, epoch
+):
+    batches = bucketed_by_count(lengths, count, seed, epoch)
+    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
+    assert len(batches) == -(-len(lengths) // count)
+    sizes = [len(batch) for batch in batches]
+    # No example weighs more than others for standing in a small rest.
+    assert all(max(sizes) - 1 <= size <= count for size in sizes)
+    assert batches == bucketed_by_count(lengths, count, seed, epoch)
+
+
+def test_by_count_batches_are_padded_far_less_than_batches_drawn_at_random():
+    lengths = review_lengths()
+    order = random.Random(1).sample(range(len(lengths)), len(lengths))
+    at_random = [order[start : start + 16] for start in range(0, len(order), 16)]
+    for epoch in range(3):
+        bucketed_share = padding_share(lengths, bucketed_by_count(lengths, 16, 0, epoch))
+        assert bucketed_share < 0.06 < 0.6 < padding_share(lengths, at_random)
+
+
+@pytest.mark.parametrize("lengths", [review_lengths(400), [7] * 400])
+def test_by_count_epochs_and_seeds_mix_differently(lengths):
+    first = bucketed_by_count(lengths, 16, seed=0, epoch=0)
+    for other in ({"seed": 1, "epoch": 0}, {"seed": 0, "epoch": 1}):
+        second = bucketed_by_count(lengths, 16, **other)
+        same = {frozenset(batch) for batch in first} & {frozenset(batch) for batch in second}
+        assert len(same) < len(first) / 2
+        assert first != second
+
+
+def test_by_count_the_order_of_batches_says_nothing_of_their_lengths():
+    lengths = review_lengths()
+    longest = [max(lengths[i] for i in batch) for batch in bucketed_by_count(lengths, 16, 0, 0)]
+    ranks = np.argsort(np.argsort(longest))
+    assert abs(np.corrcoef(ranks, np.arange(len(ranks)))[0, 1]) < 0.3

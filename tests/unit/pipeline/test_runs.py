@@ -9,9 +9,11 @@ import pytest
 from headstart.checkpoints.names import checkpoint_path
 from headstart.errors import LockedError, RunError
 from headstart.files import locked, write_json
+from headstart.models.heads.config import LabelHeadConfig
 from headstart.pipeline.planning import Budget, Place, first_plan
-from headstart.pipeline.run_files import write_recipe
+from headstart.pipeline.run_files import read_recipe, write_recipe
 from headstart.pipeline.runs import find_runs, remove_run, summary
+from headstart.transfer.config import TransferConfig
 
 
 @pytest.fixture
@@ -70,6 +72,33 @@ def test_a_file_that_says_nothing_makes_a_run_damaged_and_not_the_list(new_run, 
     folder = new_run("a")
     finish(folder, 1.5)
     (folder / spoiled).write_text(content)
+    assert summary(folder).state == "damaged"
+
+
+def as_classifier(folder: Path, **changes) -> None:
+    recipe = read_recipe(folder)
+    head = LabelHeadConfig(num_labels=2, pooling="mean")
+    write_recipe(
+        folder,
+        replace(
+            recipe,
+            model=replace(recipe.model, head=head),
+            transfer=TransferConfig(labels=("bad", "good")),
+        ),
+    )
+    write_json(folder / "results.json", {"steps": 40, "valid": {"accuracy": 0.75}} | changes)
+
+
+def test_a_classifier_is_listed_with_its_accuracy_and_the_steps_that_it_took(new_run):
+    folder = new_run("a")
+    as_classifier(folder)
+    assert (summary(folder).state, summary(folder).accuracy) == ("stopped", None)
+    write_json(folder / "manifest.json", {})
+    seen = summary(folder)
+    assert (seen.state, seen.accuracy, seen.bits_per_byte) == ("finished", 0.75, None)
+    # It had enough before its plan ended.
+    assert (seen.step, seen.num_steps) == (40, 50)
+    as_classifier(folder, valid=3)
     assert summary(folder).state == "damaged"
 
 
