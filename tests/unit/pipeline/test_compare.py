@@ -1,6 +1,7 @@
 """The comparison on text in which pretraining must help, and where it cannot."""
 
 import json
+import os
 from dataclasses import replace
 
 import pytest
@@ -19,6 +20,7 @@ from headstart.reports.comparison.reading import comparison_of
 def circumstances(tmp_path_factory):
     patch = pytest.MonkeyPatch()
     patch.setenv(CACHE_VARIABLE, str(tmp_path_factory.mktemp("cache")))
+    patch.setattr(os, "fsync", lambda _descriptor: None)
     # A drawing a job would take most of the time, and nobody looks at them here.
     patch.setattr(training_run, "write_curves", lambda _folder: None)
     yield
