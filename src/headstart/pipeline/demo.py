@@ -30,7 +30,6 @@ NUM_VALID = 400
 # Six epochs, and more of them where 250 labels would make less than 150 steps.
 NUM_EPOCHS, FEWEST_STEPS = 6, 150
 SIZES, OFFLINE_SIZES = (250, 1_000), (50, 200)
-FROZEN_EPOCHS, FROZEN_STEPS = 20, 600
 
 
 def demo_settings(settings: TransferSettings) -> TransferSettings:
@@ -41,7 +40,7 @@ def demo_settings(settings: TransferSettings) -> TransferSettings:
 SETTINGS = ComparedSettings(
     warm=demo_settings(WARM),
     cold=demo_settings(COLD),
-    frozen=replace(to_the_end(FROZEN), epochs=FROZEN_EPOCHS, fewest_steps=FROZEN_STEPS),
+    frozen=to_the_end(FROZEN),
 )
 
 
