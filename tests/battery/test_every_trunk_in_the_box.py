@@ -21,10 +21,7 @@ MOST_BYTES = 9_000_000
 @pytest.fixture(params=TRUNKS)
 def trunk(request, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    folder = find_run(request.param)
-    if not folder.is_dir():
-        pytest.skip(f"{request.param} is not in the box of this checkout")
-    return folder
+    return find_run(request.param)
 
 
 def test_it_is_small_and_every_file_is_the_one_that_was_packed(trunk):
@@ -48,7 +45,7 @@ def test_its_card_says_what_made_it_and_of_what(trunk):
     card = (trunk / "card.md").read_text()
     assert card.startswith(f"# {trunk.name}\n")
     _, sources = read_corpus(trunk)
-    for part in (*sources.values(), "headstart pretrain", "Licence", "Limits"):
+    for part in (*sources.values(), "headstart pretrain", "Licence"):
         assert part in card
     assert sha256_of(trunk / "weights.safetensors") in card
 

@@ -10,7 +10,7 @@ from headstart.pipeline.compared_trunks import read_trunks
 from headstart.pipeline.comparison import Comparison
 from headstart.pipeline.comparison_report import write_report
 from headstart.pipeline.comparison_results import Done, Json, results_of
-from headstart.pipeline.run_files import RESULTS_FILE
+from headstart.pipeline.run_files import RESULTS_FILE, read_results
 from headstart.pipeline.sweep_choices import affordable_seeds, chosen_settings
 from headstart.pipeline.sweeping import ShowSweep, Sweeping
 from headstart.pipeline.watch import Watch
@@ -62,7 +62,8 @@ def run_comparison(wanted: Comparison, folder: Path, watch: Watch, show: ShowSwe
         jobs=tuple(jobs),
         chosen=chosen,
     )
-    results = results_of(done, time.monotonic() - started_at)
-    write_json(folder / RESULTS_FILE, results)
+    write_json(folder / RESULTS_FILE, results_of(done, time.monotonic() - started_at))
+    # As a file gives it, so that what is returned and what is kept are the same.
+    results = read_results(folder)
     write_report(results, folder)
     return results

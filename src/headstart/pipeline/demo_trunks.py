@@ -15,7 +15,9 @@ from headstart.pipeline.run_files import RECIPE_FILE, is_finished, read_recipe
 from headstart.pipeline.watch import Watch
 
 # A trunk that knows films already is moved by a few thousand snippets, and not torn away.
-ADAPTED, ADAPTING_MINUTES, ADAPTING_RATE = "adapted", 1.0, 5e-4
+ADAPTED, ADAPTING_MINUTES, ADAPTING_RATE = "adapted", 1.0, 3e-4
+# A GPU made the trunk in steps that would take a laptop seconds and gigabytes each.
+ADAPTING_SEQUENCES = 4
 # A tiny trunk sees in seconds what company the made-up words keep.
 TINY, TINY_STEPS, TINY_RATE = "tiny", 600, 3e-3
 TINY_LAYERS, TINY_WIDTH, TINY_HEADS, TINY_PIECES = 2, 64, 4, 800
@@ -27,7 +29,11 @@ def adapted_trunk(
     """Pretrains a trunk for a minute more on unlabelled snippets; nothing where it was stopped."""
     recipe = replace(read_recipe(trunk), plan=None)
     wanted = Pretraining(
-        recipe=replace(recipe, learning=replace(recipe.learning, peak_rate=ADAPTING_RATE)),
+        recipe=replace(
+            recipe,
+            learning=replace(recipe.learning, peak_rate=ADAPTING_RATE),
+            sequences_per_step=ADAPTING_SEQUENCES,
+        ),
         corpus=CorpusConfig(corpus=(str(texts.corpus),)),
         budget=Budget(minutes=ADAPTING_MINUTES),
         place=place,

@@ -99,4 +99,6 @@ def settle(plan: PlanConfig) -> None:
         if plan.is_deterministic:
             # Read when the first product is made; without it cuBLAS refuses to be deterministic.
             os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.use_deterministic_algorithms(plan.is_deterministic)
+    if plan.is_deterministic != torch.are_deterministic_algorithms_enabled():
+        # Only where it changes something: the call loads the compiler, for seconds and megabytes.
+        torch.use_deterministic_algorithms(plan.is_deterministic)

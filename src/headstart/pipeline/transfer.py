@@ -1,5 +1,6 @@
 """Trunk and labels to classifier: swap the head, keep the trunk, and learn what the labels say."""
 
+import math
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,9 @@ from headstart.tokenizers.tokenizer import Tokenizer
 from headstart.training.config import PlanConfig
 from headstart.transfer.head_swap import TRUNK
 from headstart.transfer.settings import TransferSettings
+
+# Looks at validation examples: enough to choose an epoch by; more would cost more than learning.
+MOST_LOOKS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +182,8 @@ def transfer_plan(place: Place, steps_per_epoch: int, num_epochs: int) -> PlanCo
         precision=best_precision(place.device),
         is_compiled=False,
         is_deterministic=place.is_deterministic,
-        steps_between_validations=steps_per_epoch,
+        # After each epoch, or each few where they are many and short.
+        steps_between_validations=steps_per_epoch * math.ceil(num_epochs / MOST_LOOKS),
         # Ten lines an epoch are enough to see it learn.
         steps_between_logs=max(1, steps_per_epoch // 10),
     )

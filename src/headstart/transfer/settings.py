@@ -54,14 +54,13 @@ WARM = replace(
     transfer=replace(COLD.transfer, layer_decay=0.8),
     learning=replace(COLD.learning, peak_rate=3e-4),
 )
-# A head alone is a logistic regression: its steps cost nothing, and it wants many large ones.
+# A head alone is a logistic regression: its steps cost nothing, so there are many; with as many
+# numbers as labels it would learn those by heart, so it decays strongly.
 FROZEN = TransferSettings(
     transfer=TransferConfig(mode="frozen"),
-    learning=LearningConfig(
-        peak_rate=3e-2, schedule="linear", warm_up_share=0.1, weight_decay=0.01
-    ),
-    epochs=40,
-    fewest_steps=1_000,
+    learning=LearningConfig(peak_rate=1e-3, schedule="linear", warm_up_share=0.1, weight_decay=3.0),
+    epochs=20,
+    fewest_steps=600,
     dropout=0.0,
 )
 GRADUAL = replace(WARM, transfer=replace(WARM.transfer, mode="gradual"))

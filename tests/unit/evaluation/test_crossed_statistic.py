@@ -89,3 +89,19 @@ def test_what_does_not_fit_together_is_refused():
         crossed_statistic(accuracy, np.full((4, 3, 2), 0.5), np.zeros(2, dtype=int))
     with pytest.raises(DataError, match="two test items"):
         crossed_statistic(accuracy, np.full((4, 1, 2), 0.5), np.zeros(1, dtype=int))
+
+
+@pytest.mark.parametrize("num_labels", [2, 5])
+def test_macro_f1_is_that_of_scikit_learn_where_labels_are_missing_too(num_labels):
+    random = np.random.default_rng(num_labels)
+    for _ in range(20):
+        probabilities = random.dirichlet(np.ones(num_labels), 8)
+        targets = random.integers(0, num_labels - 1, 8)
+        expected = f1_score(
+            targets,
+            probabilities.argmax(axis=1),
+            labels=np.arange(num_labels),
+            average="macro",
+            zero_division=0,
+        )
+        assert macro_f1(probabilities, targets) == pytest.approx(expected)

@@ -44,4 +44,4 @@ def shown_jobs() -> Iterator[Callable[[SweepProgress], None]]:
 def time_left(seen: SweepProgress) -> str:
     """Returns how long it will still take, as far as it is known."""
     left = seen.seconds_left
-    return "" if left is None else f", {show_duration(left)} left"
+    return "" if left is None or seen.num_done == seen.num_jobs else f", {show_duration(left)} left"
