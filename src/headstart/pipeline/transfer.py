@@ -107,7 +107,7 @@ def begin_transfer(wanted: Transferring, folder: Path, watch: Watch) -> None:
         (folder / START_FACTS_FILE).unlink(missing_ok=True)
     copy_sketch(wanted.start, folder)
     save_tokenizer(tokenizer, folder / TOKENIZER_FOLDER)
-    write_seen(folder, labelled.pool)
+    write_seen(folder, labelled.pool, wanted.start)
     hashes = example_hashes(wanted.examples)
     write_examples_config(folder, wanted.examples, hashes | {TOKENIZER: tokenizer.fingerprint})
     # Before the folder is a run: a trunk that does not fit would end it at its first step.

@@ -39,7 +39,7 @@ from headstart.pipeline.label_learner import LabelLearner
 from headstart.pipeline.resume import resume
 from headstart.pipeline.resumption import Resumption
 from headstart.pipeline.run_files import read_recipe, read_results
-from headstart.pipeline.run_folder import load_run
+from headstart.pipeline.run_folder import load_run, read_weights
 from headstart.pipeline.run_log import read_log
 from headstart.pipeline.runs import summary
 from headstart.pipeline.transfer import begin_transfer, read_swap, transfer
@@ -77,6 +77,21 @@ def finished(start, tmp_path_factory):
         for mode in TRANSFERS:
             transfer(transferring(start, files, SETTINGS[mode]), home / mode)
     return home, files
+
+
+@pytest.fixture
+def stopped(start, tmp_path):
+    """A classifier that was stopped after its second epoch."""
+    files = write_examples(tmp_path / "other examples")
+    folder = begun_transfer(tmp_path / "stopped", start, files, settings())
+    assert not resume(folder, Resumption(save_every=1), Watch(should_stop=after(12)))
+    return folder
+
+
+def after(num_calls: int):
+    """Says to stop once it has been asked so many times."""
+    asked = iter(range(1_000))
+    return lambda: next(asked) >= num_calls
 
 
 @pytest.mark.parametrize("mode", TRANSFERS)
@@ -224,6 +239,31 @@ def test_the_test_is_scored_once_and_never_looked_at_before(start, tmp_path, mon
     monkeypatch.setattr(LabelLearner, "test_scores", counted)
     transfer(transferring(start, files, settings(epochs=2)), tmp_path / "run")
     assert calls == [True]
+
+
+def test_a_classifier_is_transferred_further_and_what_it_has_seen_stays_seen(finished, tmp_path):
+    home, _ = finished
+    labels = ("low", "high")
+    train, test = planted(24, labels, seed=11), planted(10, labels, seed=12)
+    known = planted(48, seed=1)[:3]
+    files = write_examples(tmp_path)
+    write_rows(tmp_path / "train.csv", train)
+    write_rows(tmp_path / "valid.csv", planted(10, labels, seed=13))
+    write_rows(tmp_path / "test.csv", [*test, *((text.title(), "low") for text, _ in known)])
+    wanted = transferring(home / "full", files, settings(epochs=1))
+    run = transfer(replace(wanted, recipe=read_recipe(home / "full")), tmp_path / "run")
+    assert run.recipe.transfer.labels == ("high", "low")
+    assert run.model.head.output.weight.shape == (2, 16)
+    kept = safetensors.torch.load_file(tmp_path / "run" / "test.safetensors")
+    assert kept["clean"].tolist() == [1] * 10 + [0] * 3
+
+
+def test_a_trunk_whose_run_is_not_finished_is_taken_as_far_as_it_is(stopped, tmp_path):
+    files = write_examples(tmp_path)
+    folder = begun_transfer(tmp_path / "run", stopped, files, settings(epochs=1))
+    original = {n: t for n, t in read_weights(stopped).items() if n.startswith("trunk.")}
+    assert read_swap(folder)["loaded_sha256"] == trunk_sha256(original)
+    assert resume(folder, Resumption(), Watch())
 
 
 def test_a_test_of_which_nothing_is_clean_has_no_clean_scores(start, tmp_path):

@@ -1,0 +1,61 @@
+"""Vectors of texts: the same in any batch, in the order of the texts, windows pooled."""
+
+import random
+from itertools import pairwise
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny_classifiers import recipe_of, run_of
+
+from headstart.objectives.labels import to_label_batch
+from headstart.pipeline import text_vectors as module
+from headstart.pipeline.learner import ScoringStopped
+from headstart.pipeline.text_vectors import batches, text_vectors
+
+
+def rows_of(*lengths, seed=0):
+    draw = random.Random(f"{lengths} {seed}")
+    return [[draw.randrange(10, 280) for _ in range(length)] for length in lengths]
+
+
+@pytest.mark.parametrize("shape", ["lab", "bert", "compact-masked", "compact-causal"])
+@pytest.mark.parametrize("num_positions", [1, 40, 4_096])
+def test_every_text_has_the_vector_that_it_has_alone(shape, num_positions, monkeypatch):
+    monkeypatch.setitem(module.NUM_POSITIONS_PER_BATCH, "cpu", num_positions)
+    model = run_of(recipe_of(shape)).model
+    texts = [rows_of(9), rows_of(24, 24, 5), rows_of(1), rows_of(17), rows_of(24, 2)]
+    seen = text_vectors(model, texts)
+    assert seen.shape == (5, 32)
+    for number, text in enumerate(texts):
+        with torch.inference_mode():
+            rows = [to_label_batch([[row]], [0], [""], "cpu").vectors(model)[0] for row in text]
+        total = sum(map(len, text))
+        alone = sum(len(row) / total * vector for row, vector in zip(text, rows, strict=True))
+        torch.testing.assert_close(seen[number], alone, rtol=1e-4, atol=1e-5)
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(1, 60), max_size=60).map(sorted), st.integers(1, 200))
+def test_batches_hold_every_row_once_in_order_and_no_more_than_there_is_room_for(lengths, room):
+    found = list(batches(lengths, room))
+    assert [place for part in found for place in part] == list(range(len(lengths)))
+    for part in found:
+        assert len(part) == 1 or max(lengths[place] for place in part) * len(part) <= room
+    for part, after in pairwise(found):
+        # The next row would not have fitted.
+        assert lengths[after[0]] * (len(part) + 1) > room
+
+
+def test_someone_who_would_rather_stop_is_asked_before_each_batch(monkeypatch):
+    monkeypatch.setitem(module.NUM_POSITIONS_PER_BATCH, "cpu", 1)
+    model, asked = run_of(recipe_of("lab")).model, []
+
+    def stop_at_the_third() -> bool:
+        asked.append(None)
+        return len(asked) == 3
+
+    with pytest.raises(ScoringStopped):
+        text_vectors(model, [rows_of(4), rows_of(5), rows_of(6), rows_of(7)], stop_at_the_third)
+    assert len(asked) == 3
