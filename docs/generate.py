@@ -19,6 +19,8 @@ from headstart import Question, anatomy, find_recipe  # noqa: E402
 from headstart.evaluation.intervals import share_interval  # noqa: E402
 from headstart.models.accounting.ledger import Anatomy  # noqa: E402
 from headstart.pipeline.anatomy_figures import write_figures  # noqa: E402
+from headstart.pipeline.examples import VALID_SHARE  # noqa: E402
+from headstart.pipeline.label_learner import steps_in_epoch  # noqa: E402
 from headstart.pipeline.this_machine import described_machine  # noqa: E402
 from headstart.reports.ledger_tables import (  # noqa: E402
     parameter_table,
@@ -28,6 +30,13 @@ from headstart.reports.ledger_tables import (  # noqa: E402
 )
 from headstart.reports.numbers import show_bytes, show_duration  # noqa: E402
 from headstart.reports.table import Table  # noqa: E402
+from headstart.transfer.settings import (  # noqa: E402
+    COLD,
+    FROZEN,
+    GRADUAL,
+    WARM,
+    TransferSettings,
+)
 
 BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 FIGURES = ROOT / "docs" / "figures"
@@ -235,7 +244,7 @@ def bench_pretraining() -> str:
 def demo() -> str:
     """What the demo found on this machine: the verdict, and every system on the clean test."""
     record = newest("demo")
-    sizes = record["question"]["sizes"]
+    sizes = record["question_asked"]["sizes"]
     scores = {
         (row["system"], row["size"]): row
         for row in record["scores"]
@@ -257,7 +266,7 @@ def demo() -> str:
     note = (
         f"{row['num_items']:,} snippets of films that no training snippet is about, "
         f"{row['num_seeds']} seeds, 95 % intervals over seeds and snippets; "
-        f"{record['minutes']:.1f} minutes and {record['peak_bytes'] / 2**30:.1f} GiB in all."
+        f"{record['seconds'] / 60:.1f} minutes and {record['most_bytes'] / 2**30:.1f} GiB in all."
     )
     verdict = " ".join(record["verdict"]["sentences"])
     return "\n".join([f"> {verdict}", "", *lines, "", note, provenance(record)])
@@ -325,6 +334,66 @@ def verdict_error_rates() -> str:
     return "\n".join([*lines, "", note, provenance(record)])
 
 
+SettingOf = Callable[[TransferSettings], object]
+# Each setting of a transfer, the option that changes it, and where it stands.
+TRANSFER_ROWS: Sequence[tuple[str, str, SettingOf]] = (
+    ("epochs", "`--epochs`", lambda each: each.epochs),
+    ("at least so many steps", "`--fewest-steps`", lambda each: each.fewest_steps),
+    ("examples in a step", "`--examples`", lambda each: each.examples_per_step),
+    ("highest rate", "`--rate`", lambda each: each.learning.peak_rate),
+    ("share of the steps in which it rises", "", lambda each: each.learning.warm_up_share),
+    ("how it falls then", "", lambda each: each.learning.schedule),
+    ("a layer's rate by the one above", "`--layer-decay`", lambda each: each.transfer.layer_decay),
+    ("weight decay", "", lambda each: each.learning.weight_decay),
+    ("AdamW's betas", "", lambda each: f"{each.learning.beta1}, {each.learning.beta2}"),
+    ("gradients are cut to norm", "", lambda each: each.learning.max_norm),
+    ("dropout", "`--dropout`", lambda each: each.dropout),
+    ("parts of a step", "`--accumulate`", lambda each: each.learning.accumulation),
+    (
+        "ends after so many epochs without a better one",
+        "`--patience`",
+        lambda each: each.transfer.patience or "never",
+    ),
+    ("the best epoch by", "`--best-by`", lambda each: each.transfer.best_by),
+    ("best epochs averaged", "`--average-best`", lambda each: each.transfer.num_averaged),
+    ("decay of an average", "`--average`", lambda each: each.learning.average_decay or "none"),
+    ("fresh layers", "`--fresh-layers`", lambda each: each.transfer.num_fresh_layers),
+    (
+        "rare labels weigh more",
+        "`--weigh-labels`",
+        lambda each: "yes" if each.transfer.weighs_labels else "no",
+    ),
+    ("long texts", "`--long-texts`", lambda each: each.transfer.long_texts),
+    ("pieces read at once", "`--length`", lambda each: each.length or "the trunk's"),
+    ("pooling", "`--pooling`", lambda each: each.pooling or "the trunk's"),
+)
+
+
+def transfer_defaults() -> str:
+    """The settings of each mode of a transfer."""
+    modes = {"full, warm": WARM, "full, cold": COLD, "gradual": GRADUAL, "frozen": FROZEN}
+    lines = [f"| setting | option | {' | '.join(modes)} |", "|---|---|" + "---:|" * len(modes)]
+    for name, option, setting_of in TRANSFER_ROWS:
+        values = [str(setting_of(settings)) for settings in modes.values()]
+        lines.append(f"| {name} | {option} | {' | '.join(values)} |")
+    notes = [
+        f"Without `--valid`, {100 * VALID_SHARE:.0f} % of the training examples are held out to "
+        "choose by.",
+        *(steps_sentence(WARM, num_labels) for num_labels in (100, 1_000)),
+    ]
+    return "\n".join([*lines, "", " ".join(notes)])
+
+
+def steps_sentence(settings: TransferSettings, num_labels: int) -> str:
+    """Says how many epochs and steps so many labels come to."""
+    steps_per_epoch = steps_in_epoch(num_labels, settings.examples_per_step)
+    epochs = settings.epochs_for(steps_per_epoch)
+    return (
+        f"With {num_labels:,} labels a warm transfer has {epochs} epochs of {steps_per_epoch} "
+        f"steps, {epochs * steps_per_epoch} in all."
+    )
+
+
 def shown_range(shares: Sequence[float]) -> str:
     """Returns the least and the most of several shares."""
     return f"{100 * min(shares):.1f} to {100 * max(shares):.1f} %"
@@ -369,6 +438,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "bench-pretraining": bench_pretraining,
     "bench-verdict-coverage": bench_verdict_coverage,
     "verdict-error-rates": verdict_error_rates,
+    "transfer-defaults": transfer_defaults,
     "demo": demo,
     "tree": tree,
 }

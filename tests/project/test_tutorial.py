@@ -63,7 +63,10 @@ def printed_by(steps: list[tuple[str, list[str]]], folder: Path) -> list[str]:
 def test_the_tutorial_shows_something_of_every_part():
     steps = shown_steps()
     verbs = {command.split()[1] for command, _ in steps if command.startswith("headstart ")}
-    assert verbs == {"data", "check", "tokenizer", "anatomy"}
+    assert verbs == {
+        *("data", "check", "tokenizer", "anatomy"),
+        *("transfer", "evaluate", "predict"),
+    }
     assert all(shown for command, shown in steps if command.startswith("headstart "))
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tiny_runs import OBJECTIVES, begun, cache_in, content, go_on, look_often, toy_text
+from tiny_runs import OBJECTIVES, TRANSFERS, begun, cache_in, content, go_on, look_often, toy_text
+from tiny_transfers import SETTINGS, begun_transfer, write_examples, write_trunk
 
 from headstart.files import CACHE_VARIABLE
 from headstart.pipeline import learner, training_run
@@ -14,21 +15,21 @@ from headstart.pipeline import learner, training_run
 
 @dataclass(frozen=True)
 class World:
-    """Some text, a cache, and for each objective a run that was only begun and what comes of it."""
+    """Some text, a cache, and of each kind a run that was only begun and what comes of it."""
 
     folder: Path
     text: Path
     cache: Path
 
-    def fresh(self, objective: str, folder: Path) -> Path:
+    def fresh(self, kind: str, folder: Path) -> Path:
         """Returns a copy of the run that has done no step."""
-        return shutil.copytree(self.folder / "begun" / objective, folder)
+        return shutil.copytree(self.folder / "begun" / kind, folder)
 
-    def undisturbed(self, objective: str) -> dict[str, object]:
+    def undisturbed(self, kind: str) -> dict[str, object]:
         """Returns the content of the same run, finished without a disturbance."""
-        finished = self.folder / "finished" / objective
+        finished = self.folder / "finished" / kind
         if not finished.exists():
-            self.fresh(objective, finished)
+            self.fresh(kind, finished)
             go_on(finished)
         return content(finished)
 
@@ -50,6 +51,9 @@ def world(plain_process, tmp_path_factory):
     with cache_in(cache):
         for objective in OBJECTIVES:
             look_often(begun(folder / "begun" / objective, text, objective))
+        trunk, examples = write_trunk(folder / "trunk"), write_examples(folder / "examples")
+        for mode in TRANSFERS:
+            begun_transfer(folder / "begun" / mode, trunk, examples, SETTINGS[mode])
     return World(folder, text, cache)
 
 

@@ -17,7 +17,9 @@ from typing import NamedTuple
 
 CONTEXT = multiprocessing.get_context("forkserver")
 # PyTorch imports its compiler with the first step of an optimiser, which takes a second.
-CONTEXT.set_forkserver_preload(["tiny_runs", "headstart.apps.cli.main", "torch._dynamo"])
+CONTEXT.set_forkserver_preload(
+    ["tiny_runs", "headstart.pipeline.transfer", "headstart.apps.cli.main", "torch._dynamo"]
+)
 LONGEST_SECONDS = 120.0
 
 
@@ -135,6 +137,17 @@ def pretrain_life(
     with cache_in(cache):
         sender.send(Event("begins", 0, time.monotonic()))
         pretrain(wanted(text, objective), folder)
+
+
+def transfer_life(sender: Connection, folder: Path, world: Path, mode: str) -> None:
+    """Begins a transfer of a world's trunk to its examples, and goes on to its end."""
+    from tiny_transfers import SETTINGS, examples_in, transferring
+
+    from headstart.pipeline.transfer import transfer
+
+    report_to(sender)
+    sender.send(Event("begins", 0, time.monotonic()))
+    transfer(transferring(world / "trunk", examples_in(world / "examples"), SETTINGS[mode]), folder)
 
 
 def command_life(sender: Connection, cache: Path, errors: Path, *words: str) -> None:

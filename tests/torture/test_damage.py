@@ -23,7 +23,6 @@ from headstart.checkpoints.names import checkpoint_path, steps_in
 from headstart.errors import FileError, RunError
 
 NUM_DAMAGES = count(60, 3_000)
-OBJECTIVE = "masked"
 OLDER, NEWER = 2 * SAVE_EVERY, 3 * SAVE_EVERY
 STOPPED_AT = NEWER + 1
 
@@ -46,10 +45,15 @@ def zero_the_tail(data: bytes, draw: random.Random) -> bytes:
 DAMAGES = (flip_a_bit, cut_short, zero_the_tail)
 
 
+@pytest.fixture(scope="module", params=["masked", "full"])
+def kind(request):
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def stopped(world, tmp_path_factory):
+def stopped(world, kind, tmp_path_factory):
     """A run that was killed behind its third checkpoint, and has the last two."""
-    folder = world.fresh(OBJECTIVE, tmp_path_factory.mktemp("damage") / "run")
+    folder = world.fresh(kind, tmp_path_factory.mktemp("damage") / "run")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEADSTART_CACHE", str(world.cache))
         with pytest.raises(Killed):
@@ -121,7 +125,9 @@ def test_a_file_that_is_gone_is_noticed_like_a_damaged_one(run, name):
     assert name in said[0]
 
 
-def test_a_run_goes_on_from_the_one_before_and_ends_as_if_nothing_had_been_damaged(world, run):
+def test_a_run_goes_on_from_the_one_before_and_ends_as_if_nothing_had_been_damaged(
+    world, kind, run
+):
     witness = Witness()
     damage(
         checkpoint_path(checkpoints_of(run), NEWER) / "optimiser.safetensors",
@@ -131,7 +137,7 @@ def test_a_run_goes_on_from_the_one_before_and_ends_as_if_nothing_had_been_damag
     assert go_on(run, witness)
     assert witness.steps == list(range(OLDER + 1, NUM_STEPS + 1))
     assert "optimiser.safetensors is damaged" in witness.said[0]
-    assert_same_run(content(run), world.undisturbed(OBJECTIVE))
+    assert_same_run(content(run), world.undisturbed(kind))
 
 
 def test_a_damaged_checkpoint_is_written_anew_when_the_run_comes_by_again(run):
@@ -165,11 +171,11 @@ def test_where_no_checkpoint_is_whole_an_error_says_so_and_nothing_is_removed(ru
 
 
 @pytest.mark.parametrize("how", DAMAGES)
-def test_a_damaged_log_is_named_and_the_run_still_ends_with_the_same_weights(world, run, how):
+def test_a_damaged_log_is_named_and_the_run_still_ends_with_the_same_weights(world, kind, run, how):
     witness = Witness()
     damage(run / "log.jsonl", how, random.Random(3))
     assert go_on(run, witness)
     assert "log.jsonl is damaged before step" in witness.said[0]
-    expected = world.undisturbed(OBJECTIVE)
-    for name in ("weights", "checkpoint", "results"):
-        assert content(run)[name] == expected[name]
+    expected = world.undisturbed(kind)
+    for name in expected.keys() - {"log"}:
+        assert content(run)[name] == expected[name], name

@@ -5,8 +5,8 @@ import random
 import pytest
 import torch
 from tiny_runs import (
+    KINDS,
     NUM_STEPS,
-    OBJECTIVES,
     Witness,
     assert_same_run,
     checkpoints_of,
@@ -24,7 +24,9 @@ from headstart.training.optimiser import Optimiser
 
 pytestmark = pytest.mark.usefixtures("no_flushing")
 
-NUM_POISONS, NUM_SPOILS = count(5, 100), count(4, 100)
+NUM_POISONS, NUM_SPOILS = count(6, 120), count(5, 100)
+# A frozen trunk is read before the first step, and no more.
+TRUNKS_THAT_LEARN = tuple(kind for kind in KINDS if kind != "frozen")
 VALUES = (float("nan"), float("inf"), float("-inf"))
 
 
@@ -73,7 +75,8 @@ class Poison:
         def poisoned(trainer, step, judged, batches):
             sums = backward(trainer, step, judged, batches)
             if self.is_now and self.place == "gradient":
-                self.spoil(self.draw.choice(list(judged.parameters())).grad)
+                found = [weights.grad for weights in judged.parameters()]
+                self.spoil(self.draw.choice([grad for grad in found if grad is not None]))
             return sums
 
         return poisoned
@@ -126,8 +129,8 @@ def row_names(folder, step: int) -> list[str]:
 def test_what_is_no_number_is_caught_in_its_step_and_the_step_before_is_kept(
     world, number, tmp_path, monkeypatch, record_property
 ):
-    objective = OBJECTIVES[number % len(OBJECTIVES)]
-    folder = world.fresh(objective, tmp_path / "run")
+    kind = KINDS[number % len(KINDS)]
+    folder = world.fresh(kind, tmp_path / "run")
     poison = Poison(number, "loss", "gradient")
     error, steps = train_until_it_diverges(folder, poison, monkeypatch)
     sentence = str(error)
@@ -142,7 +145,7 @@ def test_what_is_no_number_is_caught_in_its_step_and_the_step_before_is_kept(
     again = Witness()
     assert go_on(folder, again)
     assert again.steps[0] == poison.step
-    assert_same_run(content(folder), world.undisturbed(objective))
+    assert_same_run(content(folder), world.undisturbed(kind))
     record_property("place", poison.place)
 
 
@@ -150,8 +153,8 @@ def test_what_is_no_number_is_caught_in_its_step_and_the_step_before_is_kept(
 def test_a_spoiled_weight_or_moment_never_reaches_a_checkpoint(
     world, number, tmp_path, monkeypatch, record_property
 ):
-    objective = OBJECTIVES[number % len(OBJECTIVES)]
-    folder = world.fresh(objective, tmp_path / "run")
+    kind = TRUNKS_THAT_LEARN[number % len(TRUNKS_THAT_LEARN)]
+    folder = world.fresh(kind, tmp_path / "run")
     poison = Poison(
         number,
         "weight that is read",
@@ -168,5 +171,5 @@ def test_a_spoiled_weight_or_moment_never_reaches_a_checkpoint(
     assert_every_checkpoint_is_finite(folder)
     assert max(steps_in(checkpoints_of(folder)), default=0) <= poison.step
     assert go_on(folder)
-    assert_same_run(content(folder), world.undisturbed(objective))
+    assert_same_run(content(folder), world.undisturbed(kind))
     record_property("place", poison.place)

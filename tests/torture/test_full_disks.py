@@ -38,6 +38,8 @@ OBJECTIVE = "causal"
 CODES = (errno.ENOSPC, errno.EIO, errno.EACCES)
 # What can be saved after a failure is tried after some of them only, since it takes half the time.
 NUM_CALLS_BETWEEN_SAVES = count(20, 1)
+# A run has to be gone on with for each failure at its end.
+NUM_CALLS_BETWEEN_FAULTS = count(7, 1)
 # At this step two checkpoints are there, and the older of them is to go.
 STEP = 3 * SAVE_EVERY
 
@@ -65,7 +67,9 @@ class Faults:
             patch.setattr(
                 Path,
                 "open",
-                self.wrap("open", lambda *given: FaultyHandle(open_file(*given), self)),
+                self.wrap(
+                    "open", lambda *given, **more: FaultyHandle(open_file(*given, **more), self)
+                ),
             )
             patch.setattr(Path, "mkdir", self.wrap("mkdir", Path.mkdir))
             patch.setattr(Path, "replace", self.wrap("rename file", Path.replace))
@@ -86,7 +90,7 @@ class FaultyHandle:
         self.flush = faults.wrap("flush", handle.flush)
         self.report = faults.wrap("close", lambda: None)
         self.handle = handle
-        self.fileno = handle.fileno
+        self.fileno, self.read = handle.fileno, handle.read
 
     def close(self) -> None:
         """Closes the file, as a close that reports an error does too."""
@@ -100,10 +104,19 @@ class FaultyHandle:
         self.close()
 
 
+# With what a transfer keeps, a save has half as many calls again.
+KINDS = (OBJECTIVE, "full")[: count(1, 2)]
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def kind(request):
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def stopped(world, tmp_path_factory):
+def stopped(world, kind, tmp_path_factory):
     """A run about to save at a step: its folder, what saves it, and its state."""
-    folder, live = world.fresh(OBJECTIVE, tmp_path_factory.mktemp("disk") / "run"), []
+    folder, live = world.fresh(kind, tmp_path_factory.mktemp("disk") / "run"), []
     save = TrainingRun.save
 
     def caught(run, state):
@@ -150,6 +163,9 @@ def newest_step(folder: Path) -> int:
 
 
 def test_a_save_makes_every_kind_of_call_that_is_failed_here(ready):
+    ready.save()
+    num_files = len(list(last_checkpoint(ready.folder).iterdir()))
+    ready.put_back()
     seen = Counter(calls_of(ready))
     assert set(seen) == {
         "free space",
@@ -164,7 +180,6 @@ def test_a_save_makes_every_kind_of_call_that_is_failed_here(ready):
         "rename folder",
         "remove",
     }
-    num_files = len(list(last_checkpoint(ready.folder).iterdir()))
     assert seen["rename file"] == num_files
     # Each file and the folder it is named in, the folder of all, twice, and the log.
     assert seen["fsync"] == 2 * num_files + 2 + 1
@@ -202,7 +217,7 @@ def test_whichever_call_fails_the_last_good_checkpoint_loads_and_a_line_says_why
 
 
 def test_a_run_goes_on_after_any_kind_of_failure_and_ends_as_if_none_had_been(
-    world, ready, tmp_path, no_flushing
+    world, kind, ready, tmp_path, no_flushing
 ):
     calls = calls_of(ready)
     kinds = list(dict.fromkeys(calls)) if count(0, 1) else ["write", "fsync", "rename folder"]
@@ -212,9 +227,67 @@ def test_a_run_goes_on_after_any_kind_of_failure_and_ends_as_if_none_had_been(
             ready.save()
         run = shutil.copytree(ready.folder, tmp_path / str(number))
         assert go_on(run)
-        assert_same_run(content(run), world.undisturbed(OBJECTIVE))
+        assert_same_run(content(run), world.undisturbed(kind))
         assert not names_beside(run, lambda path: path.name.endswith(PART))
         ready.put_back()
+
+
+@pytest.fixture(scope="module", params=[OBJECTIVE, "full"])
+def ending(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def at_its_end(world, ending, tmp_path_factory):
+    """A run that has done all its steps, and has still to say what it is worth."""
+    folder = world.fresh(ending, tmp_path_factory.mktemp("end") / "run")
+
+    def killed(_run, _state):
+        raise Killed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADSTART_CACHE", str(world.cache))
+        patch.setattr(TrainingRun, "finish", killed)
+        with pytest.raises(Killed):
+            go_on(folder)
+    return folder
+
+
+def finish_with(faults: Faults, folder: Path, monkeypatch) -> None:
+    """Goes on with a run, where only its end meets the faults."""
+    finish = TrainingRun.finish
+
+    def faulty(run, state):
+        with faults.at_work():
+            return finish(run, state)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TrainingRun, "finish", faulty)
+        go_on(folder)
+
+
+def test_a_disk_that_fails_at_the_end_of_a_run_costs_nothing_but_going_on_again(
+    world, ending, at_its_end, tmp_path, monkeypatch, no_flushing, record_property
+):
+    counted = Faults()
+    finish_with(counted, shutil.copytree(at_its_end, tmp_path / "counted"), monkeypatch)
+    numbers = range(0, len(counted.calls), NUM_CALLS_BETWEEN_FAULTS)
+    for number in numbers:
+        run = shutil.copytree(at_its_end, tmp_path / str(number))
+        where = f"{counted.calls[number]}, call {number}"
+        told: list[str] = []
+        try:
+            finish_with(Faults(number, CODES[number % len(CODES)]), run, monkeypatch)
+        except FileError as error:
+            told.extend(str(error).splitlines())
+        # All but a disk that does not say how much is free is told, in one line.
+        assert len(told) == (counted.calls[number] != "free space"), where
+        assert all(str(run) in line or str(world.cache) in line for line in told), where
+        assert go_on(run), where
+        assert_same_run(content(run), world.undisturbed(ending))
+        assert not names_beside(run, lambda path: path.name.endswith(PART)), where
+        shutil.rmtree(run)
+    record_property("calls_failed", len(numbers))
 
 
 def test_a_disk_that_is_too_small_is_refused_before_the_first_step(world, tmp_path, monkeypatch):

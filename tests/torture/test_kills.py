@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import pytest
 from lives import Life, pretrain_life, resume_life
 from tiny_runs import (
+    KINDS,
     OBJECTIVES,
     SAVE_EVERY,
     assert_same_run,
@@ -29,7 +30,7 @@ from headstart.pipeline.watch import Watch
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 
-NUM_KILLS = dict(zip(OBJECTIVES, (count(4, 67), count(3, 67), count(3, 66)), strict=True))
+NUM_KILLS = dict.fromkeys(KINDS, count(3, 67)) | {"causal": count(4, 66)}
 NUM_KILLS_AT_THE_BEGINNING = count(3, 30)
 NUM_KILLS_ON_A_GPU = count(3, 10)
 # About what a step and the making ready take; kills fall anywhere in that time.
@@ -81,15 +82,15 @@ def torment(folder, cache, draw: random.Random, most_kills: int, deaths: Deaths)
         deaths.num_in_saves += life.num_told("save begins") > life.num_told("save done")
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_run_that_is_killed_again_and_again_ends_as_the_one_that_was_not(
-    world, objective, tmp_path, record_property
+    world, kind, tmp_path, record_property
 ):
-    draw, deaths, num_runs = random.Random(objective), Deaths(), 0
-    while deaths.num_kills < NUM_KILLS[objective]:
-        folder = world.fresh(objective, tmp_path / str(num_runs))
-        torment(folder, world.cache, draw, NUM_KILLS[objective] - deaths.num_kills, deaths)
-        assert_same_run(content(folder), world.undisturbed(objective))
+    draw, deaths, num_runs = random.Random(kind), Deaths(), 0
+    while deaths.num_kills < NUM_KILLS[kind]:
+        folder = world.fresh(kind, tmp_path / str(num_runs))
+        torment(folder, world.cache, draw, NUM_KILLS[kind] - deaths.num_kills, deaths)
+        assert_same_run(content(folder), world.undisturbed(kind))
         assert not names_beside(folder, lambda path: path.name.endswith(PART))
         shutil.rmtree(folder)
         num_runs += 1

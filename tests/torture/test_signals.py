@@ -8,8 +8,8 @@ import time
 import pytest
 from lives import Life, command_life, deaf_command_life, slow_command_life
 from tiny_runs import (
+    KINDS,
     NUM_STEPS,
-    OBJECTIVES,
     VALIDATE_EVERY,
     assert_same_run,
     checkpoints_of,
@@ -20,14 +20,14 @@ from tiny_runs import (
 
 from headstart.checkpoints.names import steps_in
 from headstart.files import locked
-from headstart.pipeline.pretrain import resume_run
+from headstart.pipeline.resume import resume
 from headstart.pipeline.resumption import Resumption
 from headstart.pipeline.training_run import TrainingRun
 from headstart.pipeline.watch import Watch
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM")
 
-NUM_SIGNALS = count(5, 100)
+NUM_SIGNALS = count(6, 120)
 EXIT_CODES = {signal.SIGTERM: 143, signal.SIGINT: 130}
 MOST_SECONDS, AT_ONCE_SECONDS = 10.0, 1.0
 STEP_SECONDS = 0.02
@@ -37,9 +37,9 @@ STEP_SECONDS = 0.02
 def test_a_signal_ends_a_run_after_its_step_with_a_checkpoint_and_nothing_is_lost(
     world, number, tmp_path, record_property
 ):
-    draw, objective = random.Random(number), OBJECTIVES[number % len(OBJECTIVES)]
-    which = (signal.SIGTERM, signal.SIGINT)[number % 2]
-    folder, errors = world.fresh(objective, tmp_path / "run"), tmp_path / "errors"
+    draw, kind = random.Random(number), KINDS[number % len(KINDS)]
+    which = (signal.SIGTERM, signal.SIGINT)[(number + number // len(KINDS)) % 2]
+    folder, errors = world.fresh(kind, tmp_path / "run"), tmp_path / "errors"
     life = Life(command_life, world.cache, errors, "resume", str(folder))
     assert life.wait_for("step done", times=draw.randint(1, NUM_STEPS - 5))
     time.sleep(draw.uniform(0, STEP_SECONDS))
@@ -56,7 +56,7 @@ def test_a_signal_ends_a_run_after_its_step_with_a_checkpoint_and_nothing_is_los
     again = Life(command_life, world.cache, errors, "resume", str(folder))
     assert again.end() == 0
     assert life.steps() + again.steps() == list(range(1, NUM_STEPS + 1))
-    assert_same_run(content(folder), world.undisturbed(objective))
+    assert_same_run(content(folder), world.undisturbed(kind))
     record_property("seconds", round(seconds, 3))
 
 
@@ -97,13 +97,14 @@ def test_a_signal_before_the_first_step_ends_at_once_since_there_is_nothing_to_k
     assert errors.read_text().endswith("Stopped before a step was done; nothing is lost.\n")
 
 
+@pytest.mark.parametrize("kind", ["masked", "full", "frozen"])
 @pytest.mark.parametrize(
     ("look", "is_last"), [("validate", False), ("validate", True), ("finish", True)]
 )
 def test_a_run_that_is_stopped_while_it_looks_at_held_out_text_makes_up_for_it(
-    world, look, is_last, tmp_path, monkeypatch
+    world, kind, look, is_last, tmp_path, monkeypatch
 ):
-    folder, asked = world.fresh("masked", tmp_path / "run"), []
+    folder, asked = world.fresh(kind, tmp_path / "run"), []
     step = NUM_STEPS if is_last else 2 * VALIDATE_EVERY
     look_at_it = getattr(TrainingRun, look)
 
@@ -113,13 +114,13 @@ def test_a_run_that_is_stopped_while_it_looks_at_held_out_text_makes_up_for_it(
 
     with monkeypatch.context() as patch, locked(folder):
         patch.setattr(TrainingRun, look, asked_to_stop_meanwhile)
-        assert not resume_run(folder, Resumption(), Watch(should_stop=lambda: bool(asked)))
+        assert not resume(folder, Resumption(), Watch(should_stop=lambda: bool(asked)))
     assert steps_in(checkpoints_of(folder)) == [step]
     assert go_on(folder)
     # The last checkpoint may be from before the look, and is not replaced: it is whole.
-    seen, expected = content(folder), world.undisturbed("masked")
-    for name in ("weights", "log", "results"):
+    seen, expected = content(folder), world.undisturbed(kind)
+    for name in expected.keys() & {"weights", "log", "results", "test"}:
         assert seen[name] == expected[name], name
-    assert (
-        seen["checkpoint"]["weights.safetensors"] == (expected["checkpoint"]["weights.safetensors"])
-    )
+    if "checkpoint" in expected:
+        kept, whole = (each["checkpoint"]["weights.safetensors"] for each in (seen, expected))
+        assert kept == whole

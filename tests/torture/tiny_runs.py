@@ -14,26 +14,34 @@ from headstart.checkpoints.names import checkpoint_path, steps_in
 from headstart.files import CACHE_VARIABLE, locked, read_sealed_json
 from headstart.models.config import LayerConfig, TrunkConfig
 from headstart.pipeline.corpus_stores import CorpusConfig, corpus_stores
+from headstart.pipeline.examples import read_examples_config, read_labelled
+from headstart.pipeline.label_learner import LabelLearner
 from headstart.pipeline.language_learner import LanguageLearner, new_learner
 from headstart.pipeline.planning import Budget, Place
-from headstart.pipeline.pretrain import Pretraining, begin, resume_run
+from headstart.pipeline.pretrain import Pretraining, begin
 from headstart.pipeline.recipe import Recipe, with_objective
+from headstart.pipeline.resume import resume
 from headstart.pipeline.resumption import Resumption
 from headstart.pipeline.run_files import (
     CHECKPOINTS_FOLDER,
     LOG_FILE,
     RESULTS_FILE,
+    TEST_FILE,
     TOKENIZER_FOLDER,
     WEIGHTS_FILE,
     read_recipe,
     write_recipe,
 )
-from headstart.pipeline.run_folder import read_corpus
+from headstart.pipeline.run_folder import read_corpus, read_start
 from headstart.pipeline.run_log import CLOCK_FIELDS, read_log
+from headstart.pipeline.transfer import new_label_learner
 from headstart.pipeline.watch import Watch
 from headstart.tokenizers.folder import load_tokenizer
 
 OBJECTIVES = ("causal", "masked", "masked+next")
+# Every kind of run: trunks that learn text by each objective, and transfers of each mode.
+TRANSFERS = ("full", "frozen", "gradual")
+KINDS = (*OBJECTIVES, *TRANSFERS)
 NUM_STEPS, SAVE_EVERY, VALIDATE_EVERY = 30, 5, 6
 # What of a checkpoint's facts a clock has a part in: the log's length too, since it holds times.
 CLOCK_FACTS = ("seconds", "log")
@@ -170,15 +178,25 @@ def go_on(
     """Goes on with a run in this process; returns whether it is finished."""
     watch = (witness or Witness()).watch()
     with locked(folder):
-        return resume_run(folder, Resumption(save_every=save_every, **otherwise), watch)
+        return resume(folder, Resumption(save_every=save_every, **otherwise), watch)
 
 
-def learner_of(folder: Path) -> LanguageLearner:
+def learner_of(folder: Path) -> LanguageLearner | LabelLearner:
     """Returns what a run learns with."""
+    if read_recipe(folder).transfer is not None:
+        return label_learner_of(folder)
     recipe, tokenizer = read_recipe(folder), load_tokenizer(folder / TOKENIZER_FOLDER)
     config, _ = read_corpus(folder)
     stores = corpus_stores(config, tokenizer, 1, Watch())
     return new_learner(recipe, recipe.plan, tokenizer, stores)
+
+
+def label_learner_of(folder: Path) -> LabelLearner:
+    """Returns what a transfer learns with."""
+    recipe, tokenizer = read_recipe(folder), load_tokenizer(folder / TOKENIZER_FOLDER)
+    config, sources = read_examples_config(folder)
+    labelled, start = read_labelled(config), read_start(folder)
+    return new_label_learner(recipe, recipe.plan, labelled, tokenizer, start, sources)
 
 
 def checkpoints_of(folder: Path) -> Path:
@@ -195,17 +213,22 @@ def without(row: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 def content(folder: Path) -> dict[str, object]:
     """Returns all that a finished run is: weights, optimiser, log and results, clocks aside."""
-    last = last_checkpoint(folder)
-    state = read_sealed_json(last / "state.json")
     results = json.loads((folder / RESULTS_FILE).read_text())
-    return {
+    seen: dict[str, object] = {
         "weights": (folder / WEIGHTS_FILE).read_bytes(),
-        "checkpoint": {path.name: path.read_bytes() for path in last.glob("*.safetensors")},
-        "step": state["step"],
-        "facts": without(state["facts"], CLOCK_FACTS),
         "log": [without(row, CLOCK_FIELDS) for row in read_log(folder / LOG_FILE)],
         "results": without(results, CLOCK_FIELDS),
     }
+    if (folder / TEST_FILE).exists():
+        seen["test"] = (folder / TEST_FILE).read_bytes()
+    # A finished transfer has none, since there is nothing to go on with.
+    if checkpoints_of(folder).exists():
+        last = last_checkpoint(folder)
+        state = read_sealed_json(last / "state.json")
+        seen["checkpoint"] = {path.name: path.read_bytes() for path in last.glob("*.safetensors")}
+        seen["step"] = state["step"]
+        seen["facts"] = without(state["facts"], CLOCK_FACTS)
+    return seen
 
 
 def assert_same_run(seen: dict[str, object], expected: dict[str, object]) -> None:

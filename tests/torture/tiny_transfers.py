@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from tiny_runs import tiny_recipe
 
 from headstart.checkpoints.tensor_file import write_tensors
 from headstart.files import write_json, write_sealed_json
@@ -34,8 +35,6 @@ from headstart.training.config import LearningConfig
 from headstart.transfer.config import TransferConfig
 from headstart.transfer.settings import TransferSettings
 
-# What learns: all of it with every kind of average, the head alone, or more and more of it.
-MODES = ("full", "frozen", "gradual")
 LABELS = ("bad", "fair", "good")
 COMMON = ["the", "film", "was", "a", "story", "of", "two", "men", "and", "their", "long", "way"]
 # The words that say which label a text has.
@@ -81,8 +80,6 @@ def tokenizer() -> Tokenizer:
 
 def trunk_recipe(num_layers: int = 2, width: int = 16) -> Recipe:
     """Returns a masked model whose every step takes a millisecond."""
-    from tiny_runs import tiny_recipe
-
     recipe = with_vocabulary(tiny_recipe("masked"), tokenizer().size)
     layer = replace(recipe.model.trunk.layer, width=width, feed_forward_width=width)
     trunk = replace(recipe.model.trunk, num_layers=num_layers, layer=layer)
@@ -97,7 +94,7 @@ def write_trunk(folder: Path, recipe: Recipe | None = None, seed: int = 5) -> Pa
     initialise(model, seed)
     generator = torch.Generator().manual_seed(seed)
     for weights in model.parameters():
-        weights += 0.1 * torch.randn(weights.shape, generator=generator)
+        weights += 0.02 * torch.randn(weights.shape, generator=generator)
     save_tokenizer(tokenizer(), folder / TOKENIZER_FOLDER)
     write_recipe(folder, recipe)
     digest = write_tensors(folder / WEIGHTS_FILE, dict(model.named_parameters()))
@@ -108,9 +105,10 @@ def write_trunk(folder: Path, recipe: Recipe | None = None, seed: int = 5) -> Pa
 
 def settings(mode: str = "full", **changes: Any) -> TransferSettings:
     """Returns settings of five epochs; changes go to the transfer, or else to the settings."""
-    ours = {key: changes.pop(key) for key in list(changes) if key in TransferConfig.__annotations__}
+    names = TransferConfig.__annotations__.keys() - TransferSettings.__annotations__.keys()
+    ours = {key: changes.pop(key) for key in names & changes.keys()}
     learning = LearningConfig(
-        peak_rate=changes.pop("peak_rate", 3e-3),
+        peak_rate=changes.pop("peak_rate", 1e-2),
         schedule="linear",
         warm_up_share=0.1,
         weight_decay=0.01,
@@ -131,10 +129,19 @@ SETTINGS = {
 
 def write_examples(folder: Path, num_train: int = 24, num_other: int = 18) -> ExamplesConfig:
     """Writes planted examples to learn from, to choose by and to score on."""
-    names = {"train": (num_train, 1), "valid": (num_other, 2), "test": (num_other, 3)}
-    for name, (num, seed) in names.items():
+    for name, (num, seed) in {
+        "train": (num_train, 1),
+        "valid": (num_other, 2),
+        "test": (num_other, 3),
+    }.items():
         write_rows(folder / f"{name}.csv", planted(num, seed=seed))
-    return ExamplesConfig(**{name: str(folder / f"{name}.csv") for name in names})
+    return examples_in(folder)
+
+
+def examples_in(folder: Path) -> ExamplesConfig:
+    return ExamplesConfig(
+        **{name: str(folder / f"{name}.csv") for name in ("train", "valid", "test")}
+    )
 
 
 def transferring(
@@ -153,7 +160,9 @@ def transferring(
     )
 
 
-def begun_transfer(folder: Path, start: Path, examples: ExamplesConfig, mode: str) -> Path:
+def begun_transfer(
+    folder: Path, start: Path | None, examples: ExamplesConfig, how: TransferSettings
+) -> Path:
     """Makes the folder of a transfer that has done no step."""
-    begin_transfer(transferring(start, examples, SETTINGS[mode]), folder, Watch())
+    begin_transfer(transferring(start, examples, how), folder, Watch())
     return folder

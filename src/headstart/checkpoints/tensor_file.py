@@ -24,6 +24,7 @@ TYPE_NAMES: Mapping[torch.dtype, str] = {
     torch.bfloat16: "BF16",
     torch.int64: "I64",
     torch.int32: "I32",
+    torch.uint8: "U8",
     torch.bool: "BOOL",
 }
 NUM_ALIGNED_BYTES = 8

@@ -30,7 +30,6 @@ NUM_VALID = 400
 # Six epochs, and more of them where 250 labels would make less than 150 steps.
 NUM_EPOCHS, FEWEST_STEPS = 6, 150
 SIZES, OFFLINE_SIZES = (250, 1_000), (50, 200)
-FROZEN_EPOCHS, FROZEN_STEPS = 20, 600
 
 
 def demo_settings(settings: TransferSettings) -> TransferSettings:
@@ -41,7 +40,7 @@ def demo_settings(settings: TransferSettings) -> TransferSettings:
 SETTINGS = ComparedSettings(
     warm=demo_settings(WARM),
     cold=demo_settings(COLD),
-    frozen=replace(to_the_end(FROZEN), epochs=FROZEN_EPOCHS, fewest_steps=FROZEN_STEPS),
+    frozen=to_the_end(FROZEN),
 )
 
 
@@ -156,7 +155,8 @@ def comparison_of(wanted: Demo, texts: DemoTexts, starts: tuple[Path, ...]) -> C
 def nexts(run: Path, trunk: str, texts: DemoTexts, folder: Path) -> tuple[Next, ...]:
     """Returns what to try next; every command works on what the demo has made."""
     page, mine = str(folder / "explained.html"), str(folder.with_name("mine"))
-    files = ("--train", str(texts.train), "--test", str(texts.test))
+    names = {"--train": texts.train, "--valid": texts.valid, "--test": texts.test}
+    files = [word for flag, path in names.items() for word in (flag, str(path))]
     sweep = ("--sizes", "100", "--seeds", "2", "--out", mine)
     found = {
         "Label a text": ("predict", str(run), texts.example),

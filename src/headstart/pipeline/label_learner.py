@@ -17,9 +17,10 @@ from torch import Tensor
 from headstart.batches.ahead import Ahead
 from headstart.batches.bucketing import bucketed_by_count
 from headstart.corpora.examples import Example
+from headstart.errors import FileError
 from headstart.evaluation.calibration import fit_temperature, softened
 from headstart.evaluation.classification import LabelScores, score_labels
-from headstart.files import remove_folder
+from headstart.files import remove_folder, sweep
 from headstart.models.initialisation import initialise
 from headstart.models.model import Model, new_model
 from headstart.objectives.labels import (
@@ -46,6 +47,7 @@ from headstart.training.optimiser import Optimiser
 from headstart.transfer.config import BestBy, TransferConfig
 from headstart.transfer.head_swap import HeadSwap, swap_head
 from headstart.transfer.unfreezing import (
+    epochs_to_thaw,
     freeze_trunk,
     fresh_names,
     layer_rates,
@@ -99,6 +101,11 @@ class LabelLearner:
     def steps_per_epoch(self) -> int:
         """The steps in which every example is read once."""
         return steps_in_epoch(len(self.train.rows), self.recipe.sequences_per_step)
+
+    @property
+    def num_epochs(self) -> int:
+        """The epochs that are planned."""
+        return -(-self.plan.num_steps // self.steps_per_epoch)
 
     @property
     def num_layers(self) -> int:
@@ -156,9 +163,8 @@ class LabelLearner:
     def before_step(self, state: TrainingState) -> None:
         """Lets as much of a trunk learn as a gradual transfer has reached."""
         if self.transfer.mode == "gradual":
-            num_epochs = -(-self.plan.num_steps // self.steps_per_epoch)
             epoch = state.step // self.steps_per_epoch
-            thaw(state.model, thawed_depth(epoch, num_epochs, self.num_layers))
+            thaw(state.model, thawed_depth(epoch, self.num_epochs, self.num_layers))
 
     def batches(self, step: int) -> Sequence[LabelBatch]:
         """Returns the parts of a step on the plan's device."""
@@ -226,9 +232,11 @@ class LabelLearner:
         """Returns the score of each label for each text. Shape (N, C)."""
         was_training = model.training
         model.eval()
-        vectors_ND = self.vectors(model, rows, should_stop)
-        logits_NC: NDArray[np.float32] = model.head.output(vectors_ND).float().cpu().numpy()
-        model.train(was_training)
+        try:
+            vectors_ND = self.vectors(model, rows, should_stop)
+            logits_NC: NDArray[np.float32] = model.head.output(vectors_ND).float().cpu().numpy()
+        finally:
+            model.train(was_training)
         return logits_NC
 
     @torch.inference_mode()
@@ -257,8 +265,12 @@ class LabelLearner:
 
     def is_enough(self, step: int, best_step: int) -> bool:
         """Whether so many epochs brought nothing better that a run may end."""
-        patience = self.transfer.patience
-        return 0 < patience * self.steps_per_epoch <= step - best_step
+        num_patient_steps = self.transfer.patience * self.steps_per_epoch
+        if self.transfer.mode == "gradual":
+            # While parts are still frozen, nothing better says little of what is to come.
+            best_step = max(best_step, epochs_to_thaw(self.num_epochs) * self.steps_per_epoch)
+        is_long = step >= self.transfer.fewest_steps
+        return is_long and 0 < num_patient_steps <= step - best_step
 
     def look(self, _folder: Path, _model: Model[Any, Any]) -> str:
         """Returns nothing: labels have nothing to show between epochs but their scores."""
@@ -305,8 +317,18 @@ class LabelLearner:
 
     def tidy(self, folder: Path) -> None:
         """Removes the checkpoints and the start: a finished transfer has nothing to go on with."""
+        tidy_transfer(folder)
+
+
+def tidy_transfer(folder: Path) -> None:
+    """Removes what a finished transfer has no more use for, as far as it is still there."""
+    if (folder / CHECKPOINTS_FOLDER).exists():
         remove_folder(folder / CHECKPOINTS_FOLDER)
+    try:
         (folder / START_FILE).unlink(missing_ok=True)
+    except OSError as error:
+        raise FileError(f"Cannot remove {folder / START_FILE}: {error.strerror}.") from error
+    sweep(folder)
 
 
 def steps_in_epoch(num_examples: int, examples_per_step: int) -> int:

@@ -39,6 +39,6 @@ def write_test(
         {
             "probabilities": torch.from_numpy(probability_NC).float(),
             "targets": torch.from_numpy(target_N),
-            "clean": torch.from_numpy(is_clean_N),
+            "clean": torch.from_numpy(is_clean_N).to(torch.uint8),
         },
     )

@@ -41,6 +41,7 @@ from headstart.pipeline.run_files import (
     MANIFEST_FILE,
     RECIPE_FILE,
     RESULTS_FILE,
+    START_FILE,
     WEIGHTS_FILE,
 )
 from headstart.pipeline.run_log import RunLog, read_log
@@ -78,7 +79,7 @@ class TrainingRun:
         state = self.learner.new_state()
         self.take_up(state, newest_checkpoint(self.folder / CHECKPOINTS_FOLDER, self.watch.say))
         self.require_room(state)
-        self.keeper.expect(planned_bytes(state))
+        self.keeper.expect(planned_bytes(state, self.best.num_kept))
         self.began_at, self.began_step = time.monotonic(), state.step
         if (self.folder / TENSORBOARD_FOLDER).is_dir():
             self.also_write = tensorboard_writer(self.folder, state.step)
@@ -134,7 +135,7 @@ class TrainingRun:
         """Raises an error where the disk has no room for what a run is still to keep."""
         kept = (self.folder / CHECKPOINTS_FOLDER).rglob("*")
         num_kept_bytes = sum(path.stat().st_size for path in kept if path.is_file())
-        num_bytes = planned_bytes(state)
+        num_bytes = planned_bytes(state, self.best.num_kept)
         num_missing_bytes = NUM_CHECKPOINTS_AT_ONCE * num_bytes - num_kept_bytes
         require_space(self.folder, max(num_bytes, num_missing_bytes), "keeping this run")
 
@@ -298,9 +299,9 @@ def best_weights(state: TrainingState) -> dict[str, Tensor]:
     return {name: tensor.to("cpu", copy=True) for name, tensor in tensors.items()}
 
 
-def planned_bytes(state: TrainingState) -> int:
-    """Returns about how many bytes a checkpoint will take: weights, two moments, the best."""
-    num_copies = 5 if state.average is not None else 4
+def planned_bytes(state: TrainingState, num_best: int) -> int:
+    """Returns about how many bytes a checkpoint will take: weights, two moments, the best ones."""
+    num_copies = 3 + num_best + (state.average is not None)
     return num_copies * size_of({"weights": weights_of(state)})
 
 
@@ -317,7 +318,8 @@ def write_manifest(folder: Path, files: dict[str, str], learner: Learner) -> Non
         path
         for path in sorted(folder.rglob("*"))
         if path.is_file()
-        and path.name not in {MANIFEST_FILE, ".lock", *files}
+        # A start has its hash beside it, and a transfer that is finished removes it.
+        and path.name not in {MANIFEST_FILE, START_FILE, ".lock", *files}
         and CHECKPOINTS_FOLDER not in path.relative_to(folder).parts
     ]
     hashes = files | {str(path.relative_to(folder)): sha256_of(path) for path in others}

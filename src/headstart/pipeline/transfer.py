@@ -1,5 +1,6 @@
 """Trunk and labels to classifier: swap the head, keep the trunk, and learn what the labels say."""
 
+import math
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,11 @@ from headstart.pipeline.examples import (
     example_hashes,
     read_examples_config,
     read_labelled,
+    require_known,
     write_examples_config,
 )
 from headstart.pipeline.feeding import marks_for
-from headstart.pipeline.label_learner import LabelLearner, steps_in_epoch
+from headstart.pipeline.label_learner import LabelLearner, steps_in_epoch, tidy_transfer
 from headstart.pipeline.label_split import as_split
 from headstart.pipeline.learner import settle
 from headstart.pipeline.planning import Place, best_precision
@@ -55,6 +57,9 @@ from headstart.tokenizers.tokenizer import Tokenizer
 from headstart.training.config import PlanConfig
 from headstart.transfer.head_swap import TRUNK
 from headstart.transfer.settings import TransferSettings
+
+# Looks at validation examples: enough to choose an epoch by; more would cost more than learning.
+MOST_LOOKS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,10 +102,10 @@ def begin_transfer(wanted: Transferring, folder: Path, watch: Watch) -> None:
         weights = read_weights(wanted.start)
         trunk = {name: tensor for name, tensor in weights.items() if name.startswith(TRUNK)}
         write_start(folder, wanted.start, trunk)
-        copy_sketch(wanted.start, folder)
     else:
         # An attempt that came to nothing may have left the start that it wanted.
         (folder / START_FACTS_FILE).unlink(missing_ok=True)
+    copy_sketch(wanted.start, folder)
     save_tokenizer(tokenizer, folder / TOKENIZER_FOLDER)
     write_seen(folder, labelled.pool)
     hashes = example_hashes(wanted.examples)
@@ -139,6 +144,11 @@ def transfer_recipe(wanted: Transferring, labelled: Labelled, tokenizer: Tokeniz
             f"The recipe {base.name} is for {base.task} and has no single trunk to put labels on. "
             "Choose another recipe, such as compact."
         )
+    if settings.transfer.num_fresh_layers > trunk.num_layers:
+        raise RecipeError(
+            f"num_fresh_layers is {settings.transfer.num_fresh_layers}, but the trunk has "
+            f"{trunk.num_layers} layers. Choose at most so many."
+        )
     length = base.length if settings.length is None else settings.length
     pooling = base.pooling if settings.pooling is None else settings.pooling
     steps_per_epoch = steps_in_epoch(len(labelled.train), settings.examples_per_step)
@@ -154,7 +164,10 @@ def transfer_recipe(wanted: Transferring, labelled: Labelled, tokenizer: Tokeniz
         learning=settings.learning,
         plan=transfer_plan(wanted.place, steps_per_epoch, settings.epochs_for(steps_per_epoch)),
         transfer=replace(
-            settings.transfer, labels=labelled.labels, is_warm=wanted.start is not None
+            settings.transfer,
+            labels=labelled.labels,
+            is_warm=wanted.start is not None,
+            fewest_steps=settings.fewest_steps,
         ),
     )
 
@@ -169,16 +182,19 @@ def transfer_plan(place: Place, steps_per_epoch: int, num_epochs: int) -> PlanCo
         precision=best_precision(place.device),
         is_compiled=False,
         is_deterministic=place.is_deterministic,
-        steps_between_validations=steps_per_epoch,
+        # After each epoch, or each few where they are many and short.
+        steps_between_validations=steps_per_epoch * math.ceil(num_epochs / MOST_LOOKS),
         # Ten lines an epoch are enough to see it learn.
         steps_between_logs=max(1, steps_per_epoch // 10),
     )
 
 
-def copy_sketch(start: Path, folder: Path) -> None:
-    """Takes along the sketch of what the trunk has read, where there is one."""
-    if (start / SKETCH_FILE).is_file():
+def copy_sketch(start: Path | None, folder: Path) -> None:
+    """Takes along the sketch of what the trunk has read, where there is one, and no other."""
+    if start is not None and (start / SKETCH_FILE).is_file():
         write_bytes(folder / SKETCH_FILE, (start / SKETCH_FILE).read_bytes())
+    else:
+        (folder / SKETCH_FILE).unlink(missing_ok=True)
 
 
 def new_label_learner(
@@ -207,6 +223,8 @@ def new_label_learner(
 def resume_transfer(folder: Path, wanted: Resumption, watch: Watch) -> bool:
     """Goes on with a transfer from its last checkpoint; returns whether it is finished."""
     if is_finished(folder):
+        # A kill may have come between the end and the tidying.
+        tidy_transfer(folder)
         return True
     recipe = read_recipe(folder)
     plan = resumed_plan(recipe, wanted, folder)
@@ -217,6 +235,9 @@ def resume_transfer(folder: Path, wanted: Resumption, watch: Watch) -> bool:
     now = hashes | {TOKENIZER: tokenizer.fingerprint}
     require_same_text(sources, now, watch, is_forced=wanted.is_forced)
     labelled = read_labelled(config)
+    assert recipe.transfer is not None
+    # Files that changed and are gone on with may have labels that the head has no answer for.
+    require_known(recipe.transfer.labels, [*labelled.train, *labelled.valid, *labelled.test])
     learner = new_label_learner(recipe, plan, labelled, tokenizer, read_start(folder), hashes)
     return TrainingRun(folder, learner, watch, wanted.save_every).go_on()
 

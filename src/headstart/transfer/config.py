@@ -30,6 +30,8 @@ class TransferConfig:
     """A text longer than a row is cut, or read in windows whose vectors are pooled."""
     patience: int = 0
     """Epochs without a better one before a run ends; 0 never ends it early."""
+    fewest_steps: int = 0
+    """Steps before which no run ends, however short its epochs are."""
     best_by: BestBy = "accuracy"
     num_averaged: int = 1
     """The best epochs whose weights are averaged; 1 keeps the best alone."""
@@ -38,7 +40,9 @@ class TransferConfig:
         require_choice("mode", self.mode, get_args(Mode))
         require_choice("long_texts", self.long_texts, get_args(LongTexts))
         require_choice("best_by", self.best_by, get_args(BestBy))
-        require_whole(self, "num_fresh_layers", "patience", at_least=0, at_most=MOST)
+        require_whole(
+            self, "num_fresh_layers", "patience", "fewest_steps", at_least=0, at_most=MOST
+        )
         require_whole(self, "num_averaged", at_least=1, at_most=100)
         if not 0 < self.layer_decay <= 1:
             raise RecipeError(

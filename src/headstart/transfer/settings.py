@@ -22,6 +22,7 @@ class TransferSettings:
     learning: LearningConfig = field(default_factory=LearningConfig)
     epochs: int = 10
     fewest_steps: int = FEWEST_STEPS
+    """More epochs are done where they would come to fewer, and none of these is left out."""
     examples_per_step: int = 16
     length: int | None = None
     """Pieces of a text that are read at once; None is the trunk's own."""

@@ -34,7 +34,12 @@ def thawed_depth(epoch: int, num_epochs: int, num_layers: int) -> int:
     The head learns alone first; all of the trunk has joined it when half of the epochs are over.
     """
     num_parts = num_layers + 1
-    return min(num_parts, epoch * num_parts // max(1, num_epochs // 2))
+    return min(num_parts, epoch * num_parts // epochs_to_thaw(num_epochs))
+
+
+def epochs_to_thaw(num_epochs: int) -> int:
+    """Returns after how many epochs all of a gradual transfer learns."""
+    return max(1, num_epochs // 2)
 
 
 def thaw(model: Model[Any, Any], depth: int) -> None:
