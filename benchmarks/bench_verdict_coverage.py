@@ -18,8 +18,8 @@ from scipy import stats
 from headstart.evaluation.crossed import crossed_mean
 from headstart.evaluation.label_worth import label_worth
 from headstart.evaluation.simulation import World, draw_results
-from headstart.transfer.difference import Pairing, paired_difference
-from headstart.transfer.verdict import Evidence, verdict
+from headstart.transfers.difference import Pairing, paired_difference
+from headstart.transfers.verdict import Evidence, verdict
 
 Table = NDArray[np.float64]
 Interval = tuple[float, float]

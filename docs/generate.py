@@ -30,7 +30,7 @@ from headstart.reports.ledger_tables import (  # noqa: E402
 )
 from headstart.reports.numbers import show_bytes, show_duration  # noqa: E402
 from headstart.reports.table import Table  # noqa: E402
-from headstart.transfer.settings import (  # noqa: E402
+from headstart.transfers.settings import (  # noqa: E402
     COLD,
     FROZEN,
     GRADUAL,

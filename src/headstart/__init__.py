@@ -8,7 +8,9 @@ __version__ = "0.1.0"
 # imported when first used, since most need torch.
 _SOURCES = {
     "Budget": "headstart.pipeline.planning",
+    "Comparison": "headstart.pipeline.comparing.config",
     "CorpusConfig": "headstart.pipeline.corpus_stores",
+    "ExamplesConfig": "headstart.pipeline.examples",
     "HeadstartError": "headstart.errors",
     "LabelHead": "headstart.models.heads.label",
     "LanguageHead": "headstart.models.heads.language",
@@ -20,8 +22,11 @@ _SOURCES = {
     "SourceAndTarget": "headstart.models.inputs",
     "Text": "headstart.models.inputs",
     "TextClassifier": "headstart.apps.estimator",
+    "TransferSettings": "headstart.transfers.settings",
+    "Transferring": "headstart.pipeline.transfer",
     "Trunk": "headstart.models.trunks",
     "anatomy": "headstart.pipeline.anatomy",
+    "compare": "headstart.pipeline.compare",
     "find_recipe": "headstart.apps.recipes.finding",
     "find_run": "headstart.apps.trunks.finding",
     "initialise": "headstart.models.initialisation",
@@ -30,6 +35,7 @@ _SOURCES = {
     "new_model": "headstart.models.model",
     "pretrain": "headstart.pipeline.pretrain",
     "this_machine": "headstart.pipeline.this_machine",
+    "transfer": "headstart.pipeline.transfer",
 }
 __all__ = ["__version__", *_SOURCES]
 

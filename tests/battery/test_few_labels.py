@@ -21,7 +21,7 @@ from headstart.pipeline import training_run
 from headstart.pipeline.examples import ExamplesConfig
 from headstart.pipeline.run_files import MANIFEST_FILE, WEIGHTS_FILE, read_results
 from headstart.pipeline.transfer import transfer
-from headstart.transfer.settings import FEWEST_STEPS, WARM
+from headstart.transfers.settings import FEWEST_STEPS, WARM
 
 LABELS = ("bad", "good")
 NUM_SEEDS, NUM_LABELS = 8, 30

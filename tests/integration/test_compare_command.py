@@ -11,7 +11,7 @@ from planted import HASTY, planted, shuffled
 
 from headstart.apps.cli.main import main
 from headstart.files import locked
-from headstart.pipeline import comparison, training_run
+from headstart.pipeline.comparing import training_run
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -27,7 +27,7 @@ def place(tmp_path_factory):
             ("COLD", HASTY.cold),
             ("FROZEN", HASTY.frozen),
         ):
-            patch.setattr(comparison, name, settings)
+            patch.setattr(config, name, settings)
         patch.chdir(folder)
         planted(folder, num_steps=2)
         yield folder

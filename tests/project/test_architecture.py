@@ -10,7 +10,7 @@ ROWS = [
     {"batches", "models"},
     {"objectives", "decoding"},
     {"training", "evaluation", "checkpoints"},
-    {"transfer", "reports"},
+    {"transfers", "reports"},
     {"pipeline"},
     {"apps"},
 ]

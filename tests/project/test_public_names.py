@@ -7,7 +7,9 @@ import headstart
 
 PUBLIC_NAMES = [
     "Budget",
+    "Comparison",
     "CorpusConfig",
+    "ExamplesConfig",
     "HeadstartError",
     "LabelHead",
     "LanguageHead",
@@ -18,16 +20,22 @@ PUBLIC_NAMES = [
     "Recipe",
     "SourceAndTarget",
     "Text",
+    "TextClassifier",
+    "TransferSettings",
+    "Transferring",
     "Trunk",
     "__version__",
     "anatomy",
+    "compare",
     "find_recipe",
+    "find_run",
     "initialise",
     "load",
     "new_head",
     "new_model",
     "pretrain",
     "this_machine",
+    "transfer",
 ]
 
 

@@ -11,7 +11,7 @@ from headstart.apps.recipes.compact import compact
 from headstart.checkpoints.tensor_file import read_tensors, write_tensors
 from headstart.corpora.generated import GeneratedConfig, GeneratedFiles, write_generated
 from headstart.files import read_sealed_json, write_sealed_json
-from headstart.pipeline.comparison import ComparedSettings, Comparison
+from headstart.pipeline.comparing.config import ComparedSettings, Comparison
 from headstart.pipeline.corpus_stores import CorpusConfig
 from headstart.pipeline.examples import ExamplesConfig
 from headstart.pipeline.planning import Budget, Place

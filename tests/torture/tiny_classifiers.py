@@ -26,7 +26,7 @@ from headstart.pipeline.run_folder import Run
 from headstart.tokenizers.folder import save_tokenizer
 from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer
 from headstart.tokenizers.tokenizer import Tokenizer
-from headstart.transfer.config import TransferConfig
+from headstart.transfers.config import TransferConfig
 
 SHAPES = {
     "lab": lab,

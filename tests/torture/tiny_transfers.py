@@ -32,8 +32,8 @@ from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer
 from headstart.tokenizers.pieces import OBJECTIVE_PIECES
 from headstart.tokenizers.tokenizer import Tokenizer
 from headstart.training.config import LearningConfig
-from headstart.transfer.config import TransferConfig
-from headstart.transfer.settings import TransferSettings
+from headstart.transfers.config import TransferConfig
+from headstart.transfers.settings import TransferSettings
 
 LABELS = ("bad", "fair", "good")
 COMMON = ["the", "film", "was", "a", "story", "of", "two", "men", "and", "their", "long", "way"]

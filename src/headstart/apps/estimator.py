@@ -32,8 +32,8 @@ from headstart.pipeline.run_files import (
 )
 from headstart.pipeline.this_machine import choose_device
 from headstart.pipeline.transfer import Transferring, transfer
-from headstart.transfer.config import Mode
-from headstart.transfer.settings import TransferSettings, default_settings
+from headstart.transfers.config import Mode
+from headstart.transfers.settings import TransferSettings, default_settings
 
 COLD_RECIPE = "compact"
 EXAMPLES_TABLE = "examples.jsonl"

@@ -5,16 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from headstart.files import locked, write_json
-from headstart.pipeline.compared_examples import compared_examples, find_leaks
-from headstart.pipeline.compared_trunks import read_trunks
-from headstart.pipeline.comparison import Comparison
-from headstart.pipeline.comparison_report import write_report
-from headstart.pipeline.comparison_results import Done, Json, results_of
+from headstart.pipeline.comparing.choices import affordable_seeds, chosen_settings
+from headstart.pipeline.comparing.config import Comparison
+from headstart.pipeline.comparing.examples import compared_examples, find_leaks
+from headstart.pipeline.comparing.report import write_report
+from headstart.pipeline.comparing.results import Done, Json, results_of
+from headstart.pipeline.comparing.sweeping import ShowSweep, Sweeping
+from headstart.pipeline.comparing.trunks import read_trunks
 from headstart.pipeline.run_files import RESULTS_FILE, read_results
-from headstart.pipeline.sweep_choices import affordable_seeds, chosen_settings
-from headstart.pipeline.sweeping import ShowSweep, Sweeping
 from headstart.pipeline.watch import Watch
-from headstart.transfer.sweep import Sweep, checked_sizes, systems_of
+from headstart.transfers.sweep import Sweep, checked_sizes, systems_of
 
 # TF-IDF takes a gigabyte and a half for so much text, and there may be two of them at once.
 MOST_LETTERS_BEYOND = 16_000_000

@@ -13,17 +13,17 @@ from headstart.corpora.named.wheels import Wheel
 from headstart.errors import RecipeError
 from headstart.files import write_json
 from headstart.pipeline.compare import run_comparison
-from headstart.pipeline.comparison import ComparedSettings, Comparison, to_the_end
-from headstart.pipeline.comparison_report import write_report
+from headstart.pipeline.comparing.config import ComparedSettings, Comparison, to_the_end
+from headstart.pipeline.comparing.report import write_report
+from headstart.pipeline.comparing.sweeping import ShowSweep
 from headstart.pipeline.demo_texts import DemoTexts, generated_texts, real_texts
 from headstart.pipeline.demo_trunks import adapted_trunk, tiny_trunk
 from headstart.pipeline.examples import ExamplesConfig
 from headstart.pipeline.planning import Place
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.run_files import RESULTS_FILE, read_results
-from headstart.pipeline.sweeping import ShowSweep
 from headstart.pipeline.watch import Watch
-from headstart.transfer.settings import COLD, FROZEN, WARM, TransferSettings
+from headstart.transfers.settings import COLD, FROZEN, WARM, TransferSettings
 
 NUM_SEEDS = 3
 NUM_VALID = 400

@@ -44,9 +44,9 @@ from headstart.training.averaging import AveragedWeights
 from headstart.training.config import PlanConfig
 from headstart.training.loop import AfterStep, Trainer, TrainingState, autocast
 from headstart.training.optimiser import Optimiser
-from headstart.transfer.config import BestBy, TransferConfig
-from headstart.transfer.head_swap import HeadSwap, swap_head
-from headstart.transfer.unfreezing import (
+from headstart.transfers.config import BestBy, TransferConfig
+from headstart.transfers.head_swap import HeadSwap, swap_head
+from headstart.transfers.unfreezing import (
     epochs_to_thaw,
     freeze_trunk,
     fresh_names,

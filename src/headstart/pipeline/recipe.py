@@ -16,7 +16,7 @@ from headstart.models.heads.config import (
 )
 from headstart.objectives.hiding import HidingConfig
 from headstart.training.config import LearningConfig, PlanConfig
-from headstart.transfer.config import TransferConfig
+from headstart.transfers.config import TransferConfig
 
 # Good and bad, as most first sets of examples have it.
 NUM_LABELS = 2

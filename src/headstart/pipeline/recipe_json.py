@@ -17,7 +17,7 @@ from headstart.models.heads.config import (
 from headstart.objectives.hiding import HidingConfig
 from headstart.pipeline.recipe import Recipe
 from headstart.training.config import LearningConfig, PlanConfig
-from headstart.transfer.config import TransferConfig
+from headstart.transfers.config import TransferConfig
 
 TYPES: Mapping[str, type] = {
     kind.__name__: kind

@@ -14,7 +14,7 @@ from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.run_folder import Run
 from headstart.tokenizers.pieces import UNKNOWN_ID
 from headstart.tokenizers.tokenizer import Ids, Tokenizer
-from headstart.transfer.config import LongTexts, TransferConfig
+from headstart.transfers.config import LongTexts, TransferConfig
 
 # What is shown of a text that cannot be read.
 NUM_LETTERS_SHOWN = 40

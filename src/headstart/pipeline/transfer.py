@@ -55,8 +55,8 @@ from headstart.tokenizers.learning import TokenizerConfig
 from headstart.tokenizers.pieces import OBJECTIVE_PIECES
 from headstart.tokenizers.tokenizer import Tokenizer
 from headstart.training.config import PlanConfig
-from headstart.transfer.head_swap import TRUNK
-from headstart.transfer.settings import TransferSettings
+from headstart.transfers.head_swap import TRUNK
+from headstart.transfers.settings import TransferSettings
 
 # Looks at validation examples: enough to choose an epoch by; more would cost more than learning.
 MOST_LOOKS = 20

@@ -18,7 +18,7 @@ from headstart.errors import DataError, RecipeError, UnreachableError
 from headstart.files import locked, read_json
 from headstart.pipeline import demo as demo_module
 from headstart.pipeline import demo_texts, demo_trunks, planning, training_run
-from headstart.pipeline.comparison import ComparedSettings
+from headstart.pipeline.comparing.config import ComparedSettings
 from headstart.pipeline.demo import GENERATED_NOTE, SETTINGS, Demo, demo
 from headstart.pipeline.demo_texts import DemoTexts, real_texts
 from headstart.pipeline.label_learner import steps_in_epoch

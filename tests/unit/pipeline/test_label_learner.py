@@ -22,7 +22,7 @@ from headstart.models.trunks import Trunk
 from headstart.pipeline.label_learner import LabelLook
 from headstart.pipeline.learner import ScoringStopped
 from headstart.training.optimiser import MARK
-from headstart.transfer.unfreezing import depth_of, thawed_depth
+from headstart.transfers.unfreezing import depth_of, thawed_depth
 
 
 @pytest.fixture(scope="module")

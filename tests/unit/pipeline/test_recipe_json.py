@@ -18,7 +18,7 @@ from headstart.models.heads.config import LanguageHeadConfig, ModelConfig
 from headstart.pipeline.recipe import Recipe, model_for, with_vocabulary
 from headstart.pipeline.recipe_json import TYPES, from_json, recipe_from_json, to_json
 from headstart.training.config import PlanConfig
-from headstart.transfer.config import TransferConfig
+from headstart.transfers.config import TransferConfig
 
 CLASSIFIER = replace(
     lab(), name="classifier", model=model_for(lab(), "classification", num_labels=4)

@@ -13,7 +13,7 @@ from headstart.models.heads.config import LabelHeadConfig
 from headstart.pipeline.planning import Budget, Place, first_plan
 from headstart.pipeline.run_files import read_recipe, write_recipe
 from headstart.pipeline.runs import find_runs, remove_run, summary
-from headstart.transfer.config import TransferConfig
+from headstart.transfers.config import TransferConfig
 
 
 @pytest.fixture

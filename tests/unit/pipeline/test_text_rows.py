@@ -13,7 +13,7 @@ from headstart.pipeline.feeding import MARKS, marks_for
 from headstart.pipeline.run_folder import Run
 from headstart.pipeline.text_rows import TextReader, reader_of, window_starts
 from headstart.tokenizers.pieces import UNKNOWN_ID
-from headstart.transfer.config import TransferConfig
+from headstart.transfers.config import TransferConfig
 
 
 def reader(tokenizer, objective="masked", length=10, long_texts="cut") -> TextReader:

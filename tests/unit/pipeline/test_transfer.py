@@ -44,7 +44,7 @@ from headstart.pipeline.run_log import read_log
 from headstart.pipeline.runs import summary
 from headstart.pipeline.transfer import begin_transfer, read_swap, transfer
 from headstart.pipeline.watch import Watch
-from headstart.transfer.head_swap import trunk_sha256
+from headstart.transfers.head_swap import trunk_sha256
 
 # A text long enough for a sketch to know it.
 KNOWN = " ".join(f"tale{number} of{number % 13} word{number % 97}" for number in range(300))

@@ -23,7 +23,7 @@ from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE
 from headstart.files import locked
 
 if TYPE_CHECKING:
-    from headstart.pipeline.comparison import Comparison
+    from headstart.pipeline.comparing.config import Comparison
 
 EXAMPLES = """\b
 Examples:
@@ -175,7 +175,7 @@ def require_question(asked: Asked) -> None:
 
 def to_comparison(asked: Asked, columns: ColumnOptions, extent: Extent) -> Comparison:
     """Returns what the options mean."""
-    from headstart.pipeline.comparison import Comparison
+    from headstart.pipeline.comparing.config import Comparison
     from headstart.pipeline.examples import ExamplesConfig
     from headstart.pipeline.planning import Place
     from headstart.pipeline.this_machine import choose_device
@@ -212,7 +212,7 @@ def show_results(folder: Path, results: dict[str, Any] | None, *, as_json: bool)
     elif results is None:
         click.echo("Stopped; nothing is lost. Go on with the same command.", err=True)
     else:
-        from headstart.pipeline.comparison_report import REPORT_NAME
+        from headstart.pipeline.comparing.report import REPORT_NAME
         from headstart.reports.comparison_tables import comparison_tables, verdict_lines
 
         print_tables(comparison_tables(results))
@@ -223,7 +223,7 @@ def show_results(folder: Path, results: dict[str, Any] | None, *, as_json: bool)
 
 def show_redrawn(folder: Path, *, as_json: bool) -> None:
     """Draws a report again, and says where it is."""
-    from headstart.pipeline.comparison_report import redraw_report
+    from headstart.pipeline.comparing.report import redraw_report
 
     paths = redraw_report(folder)
     if as_json:

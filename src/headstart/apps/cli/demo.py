@@ -82,7 +82,7 @@ def wanted(adapt: bool, offline: bool, workplace: Workplace) -> Demo:
 
 def tell(shown: Shown, out: Path, *, is_offline: bool, as_json: bool) -> None:
     """Prints the verdict, where the report is, and what to try next."""
-    from headstart.pipeline.comparison_report import REPORT_NAME
+    from headstart.pipeline.comparing.report import REPORT_NAME
     from headstart.reports.comparison_tables import comparison_tables, verdict_lines
 
     report = out / REPORT_NAME

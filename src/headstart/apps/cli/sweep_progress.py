@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from headstart.pipeline.sweep_timing import SweepProgress
+from headstart.pipeline.comparing.timing import SweepProgress
 from headstart.reports.numbers import show_duration
 
 

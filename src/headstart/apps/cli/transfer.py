@@ -22,8 +22,8 @@ from headstart.errors import RecipeError
 from headstart.files import locked
 from headstart.models.heads.config import Pooling
 from headstart.pipeline.run_files import read_recipe, read_results
-from headstart.transfer.config import BestBy, LongTexts, Mode
-from headstart.transfer.settings import TransferSettings, default_settings
+from headstart.transfers.config import BestBy, LongTexts, Mode
+from headstart.transfers.settings import TransferSettings, default_settings
 
 if TYPE_CHECKING:
     from headstart.pipeline.recipe import Recipe

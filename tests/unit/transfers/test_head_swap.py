@@ -12,8 +12,8 @@ from headstart.errors import RunError
 from headstart.models.heads.config import LabelHeadConfig, ModelConfig
 from headstart.models.initialisation import initialise
 from headstart.models.model import new_model
-from headstart.transfer.head_swap import swap_head, trunk_sha256
-from headstart.transfer.unfreezing import freeze_trunk, fresh_names
+from headstart.transfers.head_swap import swap_head, trunk_sha256
+from headstart.transfers.unfreezing import freeze_trunk, fresh_names
 
 
 def classifier(num_layers=2, width=16, num_labels=3, seed=1):

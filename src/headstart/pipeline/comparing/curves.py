@@ -10,10 +10,10 @@ from scipy import stats
 
 from headstart.errors import DamagedFileError
 from headstart.evaluation.crossed import CONFIDENCE
-from headstart.pipeline.compared_answers import Place
+from headstart.pipeline.comparing.answers import Place
 from headstart.pipeline.run_files import LOG_FILE
 from headstart.pipeline.run_log import read_log
-from headstart.transfer.sweep import Job, System, TrunkFacts, cold_of
+from headstart.transfers.sweep import Job, System, TrunkFacts, cold_of
 
 Json = dict[str, object]
 Curve = list[tuple[float, float]]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from headstart.pipeline.sweep_timing import Timings
-from headstart.transfer.sweep import Sweep, TrunkFacts, jobs_of, systems_of
+from headstart.pipeline.comparing.timing import Timings
+from headstart.transfers.sweep import Sweep, TrunkFacts, jobs_of, systems_of
 
 JOBS = jobs_of(
     systems_of([TrunkFacts(name="a", shape="s")]),

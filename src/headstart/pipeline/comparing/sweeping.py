@@ -5,20 +5,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from headstart.pipeline.compared_examples import ComparedExamples, job_examples
-from headstart.pipeline.compared_trunks import ComparedTrunk
-from headstart.pipeline.comparison import Comparison
-from headstart.pipeline.comparison_results import JOBS_FOLDER, ChosenSettings, Json
+from headstart.pipeline.comparing.config import Comparison
+from headstart.pipeline.comparing.examples import ComparedExamples, job_examples
+from headstart.pipeline.comparing.results import JOBS_FOLDER, ChosenSettings, Json
+from headstart.pipeline.comparing.task import Task, run_task
+from headstart.pipeline.comparing.timing import SweepProgress, Timings
+from headstart.pipeline.comparing.trunks import ComparedTrunk
+from headstart.pipeline.comparing.workers import work_through
 from headstart.pipeline.planning import Place, best_precision
 from headstart.pipeline.recipe_json import to_json
 from headstart.pipeline.run_files import is_finished, read_results
-from headstart.pipeline.sweep_task import Task, run_task
-from headstart.pipeline.sweep_timing import SweepProgress, Timings
-from headstart.pipeline.sweep_workers import work_through
 from headstart.pipeline.transfer import Transferring
 from headstart.pipeline.watch import Watch
-from headstart.transfer.settings import TransferSettings
-from headstart.transfer.sweep import Job, Sweep, System, jobs_of
+from headstart.transfers.settings import TransferSettings
+from headstart.transfers.sweep import Job, Sweep, System, jobs_of
 
 # A worker takes about 400 MB; so many stay below 4 GB.
 MOST_WORKERS = 8

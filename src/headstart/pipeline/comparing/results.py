@@ -7,25 +7,25 @@ from pathlib import Path
 
 from headstart import __version__
 from headstart.files import sha256_of
-from headstart.pipeline.compared_answers import Answers, read_answers
-from headstart.pipeline.compared_examples import ComparedExamples, Leaks
-from headstart.pipeline.compared_trunks import ComparedTrunk
-from headstart.pipeline.comparison import Comparison
-from headstart.pipeline.comparison_curves import curves_json, epochs_to_cold_best, read_curves
-from headstart.pipeline.comparison_errors import errors_worth_reading
-from headstart.pipeline.comparison_ledger import trunk_ledger
-from headstart.pipeline.comparison_scores import (
+from headstart.pipeline.comparing.answers import Answers, read_answers
+from headstart.pipeline.comparing.config import Comparison
+from headstart.pipeline.comparing.curves import curves_json, epochs_to_cold_best, read_curves
+from headstart.pipeline.comparing.errors import errors_worth_reading
+from headstart.pipeline.comparing.examples import ComparedExamples, Leaks
+from headstart.pipeline.comparing.ledger import trunk_ledger
+from headstart.pipeline.comparing.scores import (
     MAIN_TEST,
     differences,
     scores,
     worths,
     worths_json,
 )
+from headstart.pipeline.comparing.trunks import ComparedTrunk
 from headstart.pipeline.environment import environment
 from headstart.pipeline.run_files import read_results
-from headstart.transfer.settings import TransferSettings
-from headstart.transfer.sweep import Job, Sweep, System, TrunkFacts
-from headstart.transfer.verdict import Evidence, verdict
+from headstart.transfers.settings import TransferSettings
+from headstart.transfers.sweep import Job, Sweep, System, TrunkFacts
+from headstart.transfers.verdict import Evidence, verdict
 
 VERSION = 1
 JOBS_FOLDER = "jobs"

@@ -16,8 +16,8 @@ from headstart.errors import DamagedFileError
 from headstart.evaluation.calibration import Floats
 from headstart.pipeline.run_files import TEST_FILE
 from headstart.pipeline.run_folder import recorded_sha256
-from headstart.transfer.difference import TestKind
-from headstart.transfer.sweep import Job
+from headstart.transfers.difference import TestKind
+from headstart.transfers.sweep import Job
 
 Place = tuple[str, int]
 """The key of a system and its number of labels."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from headstart.evaluation.label_worth import LabelWorth
-from headstart.transfer.difference import Difference
+from headstart.transfers.difference import Difference
 
 TFIDF = "tfidf"
 NAMES: Mapping[str, str] = {"cold": "a cold start", TFIDF: "TF-IDF with logistic regression"}

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from headstart.transfer.sweep import Job, Kind
+from headstart.transfers.sweep import Job, Kind
 
 
 @dataclass(frozen=True, kw_only=True)

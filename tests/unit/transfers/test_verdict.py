@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from headstart.errors import DataError
 from headstart.evaluation.label_worth import LabelWorth
 from headstart.evaluation.simulation import World, draw_results
-from headstart.transfer.difference import Difference, Pairing, corrected, paired_difference
-from headstart.transfer.verdict import Evidence, telling, verdict
-from headstart.transfer.verdict_words import ONE_SEED, times
+from headstart.transfers.difference import Difference, Pairing, corrected, paired_difference
+from headstart.transfers.verdict import Evidence, telling, verdict
+from headstart.transfers.verdict_words import ONE_SEED, times
 
 HELPING = Difference(
     of="warm",

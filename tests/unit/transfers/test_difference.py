@@ -9,7 +9,7 @@ import pytest
 from headstart.errors import DataError
 from headstart.evaluation.crossed import crossed_mean
 from headstart.evaluation.holm import holm
-from headstart.transfer.difference import Pairing, corrected, paired_difference
+from headstart.transfers.difference import Pairing, corrected, paired_difference
 
 PAIRING = Pairing(of="warm", to="cold", size=1_000, test="clean", is_primary=True)
 

@@ -12,7 +12,7 @@ import pytest
 from chores import Chore, do_chore
 
 from headstart.errors import RunError
-from headstart.pipeline.sweep_workers import work_through
+from headstart.pipeline.comparing.workers import work_through
 
 TORTURE = str(Path(__file__).parents[2] / "torture")
 
@@ -88,7 +88,7 @@ SCRIPT = """
     from pathlib import Path
     sys.path.insert(0, {torture!r})
     from chores import Chore, do_chore
-    from headstart.pipeline.sweep_workers import work_through
+    from headstart.pipeline.comparing.workers import work_through
 
     if __name__ == "__main__":
         tasks = [Chore(name, Path({folder!r})) for name in ("long1", "long2")]

@@ -4,7 +4,7 @@ import pytest
 
 from headstart.errors import DamagedFileError, DataError, FileError
 from headstart.files import write_json
-from headstart.pipeline.comparison_report import redraw_report, write_report
+from headstart.pipeline.comparing.report import redraw_report, write_report
 
 NAMES = [
     "report.html",

@@ -7,8 +7,8 @@ from headstart.errors import RecipeError
 from headstart.models.config import MOST, require_whole
 from headstart.pipeline.examples import ExamplesConfig
 from headstart.pipeline.planning import Place
-from headstart.transfer.settings import COLD, FROZEN, WARM, TransferSettings
-from headstart.transfer.sweep import Kind
+from headstart.transfers.settings import COLD, FROZEN, WARM, TransferSettings
+from headstart.transfers.sweep import Kind
 
 
 def to_the_end(settings: TransferSettings) -> TransferSettings:

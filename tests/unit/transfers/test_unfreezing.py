@@ -8,7 +8,7 @@ from headstart.models.heads.config import LabelHeadConfig, ModelConfig
 from headstart.models.model import new_model
 from headstart.training.config import LearningConfig
 from headstart.training.optimiser import Optimiser
-from headstart.transfer.unfreezing import depth_of, freeze_trunk, layer_rates, thaw, thawed_depth
+from headstart.transfers.unfreezing import depth_of, freeze_trunk, layer_rates, thaw, thawed_depth
 
 NUM_LAYERS = 3
 

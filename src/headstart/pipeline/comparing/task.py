@@ -8,7 +8,7 @@ from pathlib import Path
 
 from headstart.errors import LockedError
 from headstart.files import locked
-from headstart.pipeline.baseline_job import run_baseline
+from headstart.pipeline.comparing.baseline_job import run_baseline
 from headstart.pipeline.examples import ExamplesConfig
 from headstart.pipeline.resumption import Resumption
 from headstart.pipeline.run_files import RECIPE_FILE, is_finished

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from headstart.errors import RecipeError
-from headstart.transfer.sweep import (
+from headstart.transfers.sweep import (
     Sweep,
     TrunkFacts,
     checked_sizes,

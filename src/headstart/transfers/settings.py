@@ -7,7 +7,7 @@ from headstart.errors import RecipeError
 from headstart.models.config import MOST, require_whole
 from headstart.models.heads.config import Pooling
 from headstart.training.config import LearningConfig
-from headstart.transfer.config import TransferConfig
+from headstart.transfers.config import TransferConfig
 
 # Few labels make short epochs, and fine-tuning that ends after a few dozen steps collapses on some
 # seeds (Mosbach et al. 2021): there are always at least so many steps.

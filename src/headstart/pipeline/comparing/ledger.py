@@ -9,11 +9,11 @@ from headstart.models.accounting.operations import model_work
 from headstart.models.accounting.parameters import model_parts, trainable_count
 from headstart.models.accounting.step import StepShape
 from headstart.models.heads.config import LabelHeadConfig
-from headstart.pipeline.compared_trunks import ComparedTrunk
+from headstart.pipeline.comparing.trunks import ComparedTrunk
 from headstart.pipeline.feeding import marks_for
 from headstart.pipeline.text_rows import TextReader
 from headstart.tokenizers.folder import load_tokenizer
-from headstart.transfer.settings import TransferSettings
+from headstart.transfers.settings import TransferSettings
 
 # Enough texts to know how long they are.
 NUM_TEXTS = 1_000

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from headstart.files import json_digest, read_sealed_json, write_sealed_json
-from headstart.pipeline.comparison_results import ChosenSettings
+from headstart.pipeline.comparing.results import ChosenSettings
+from headstart.pipeline.comparing.sweeping import Sweeping
 from headstart.pipeline.run_files import read_results
-from headstart.pipeline.sweeping import Sweeping
-from headstart.transfer.settings import TransferSettings
+from headstart.transfers.settings import TransferSettings
 
 BUDGET_FILE = "budget.json"
 # Below two seeds nothing can be said of other seeds.

@@ -13,8 +13,8 @@ from headstart.pipeline.recipe_json import to_json
 from headstart.pipeline.run_files import TOKENIZER_FOLDER, read_recipe
 from headstart.pipeline.run_folder import read_weights
 from headstart.tokenizers.folder import load_tokenizer
-from headstart.transfer.head_swap import trunk_sha256
-from headstart.transfer.sweep import TrunkFacts
+from headstart.transfers.head_swap import trunk_sha256
+from headstart.transfers.sweep import TrunkFacts
 
 
 @dataclass(frozen=True, kw_only=True)

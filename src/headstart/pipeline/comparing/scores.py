@@ -10,15 +10,15 @@ from headstart.evaluation.calibration import expected_calibration_error
 from headstart.evaluation.crossed import CrossedMean, crossed_share
 from headstart.evaluation.crossed_statistic import crossed_statistic, macro_f1
 from headstart.evaluation.label_worth import LabelWorth, label_worth
-from headstart.pipeline.compared_answers import Answers, Place
-from headstart.transfer.difference import (
+from headstart.pipeline.comparing.answers import Answers, Place
+from headstart.transfers.difference import (
     Difference,
     Pairing,
     TestKind,
     corrected,
     paired_difference,
 )
-from headstart.transfer.sweep import System, TrunkFacts, cold_of
+from headstart.transfers.sweep import System, TrunkFacts, cold_of
 
 TESTS: tuple[TestKind, ...] = get_args(TestKind)
 # What counts is measured on items that nobody had seen.

@@ -12,16 +12,16 @@ from sklearn.metrics import f1_score
 from headstart.corpora.examples import Example
 from headstart.corpora.places import Place
 from headstart.errors import DamagedFileError
-from headstart.pipeline.compared_answers import Answers
-from headstart.pipeline.comparison_curves import (
+from headstart.pipeline.comparing.answers import Answers
+from headstart.pipeline.comparing.curves import (
     curves_json,
     epochs_to_cold_best,
     reaching,
     read_curve,
 )
-from headstart.pipeline.comparison_errors import errors_worth_reading
-from headstart.pipeline.comparison_scores import differences, scores, worth_by, worths
-from headstart.transfer.sweep import TrunkFacts, systems_of
+from headstart.pipeline.comparing.errors import errors_worth_reading
+from headstart.pipeline.comparing.scores import differences, scores, worth_by, worths
+from headstart.transfers.sweep import TrunkFacts, systems_of
 
 TRUNKS = [TrunkFacts(name="a", shape="s")]
 SYSTEMS = systems_of(TRUNKS)

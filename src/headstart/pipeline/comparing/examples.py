@@ -13,7 +13,7 @@ from headstart.corpora.leaks.sketch_file import SKETCH_FILE
 from headstart.errors import DataError
 from headstart.files import json_digest, read_sealed_json, write_sealed_json
 from headstart.pipeline.check import SketchFinding, Splits, check, check_run, write_split
-from headstart.pipeline.compared_trunks import ComparedTrunk
+from headstart.pipeline.comparing.trunks import ComparedTrunk
 from headstart.pipeline.examples import ExamplesConfig, Labelled, example_hashes, read_labelled
 from headstart.pipeline.watch import Watch
 from headstart.reports.leak_json import copies_json

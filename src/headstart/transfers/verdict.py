@@ -6,8 +6,8 @@ from typing import Literal
 
 from headstart.errors import DataError
 from headstart.evaluation.label_worth import LabelWorth
-from headstart.transfer.difference import Difference, Side, TestKind
-from headstart.transfer.verdict_words import (
+from headstart.transfers.difference import Difference, Side, TestKind
+from headstart.transfers.verdict_words import (
     ONE_SEED,
     TFIDF,
     primary_sentence,

@@ -3,8 +3,8 @@
 import pytest
 
 from headstart.errors import RecipeError
-from headstart.transfer.config import TransferConfig
-from headstart.transfer.settings import (
+from headstart.transfers.config import TransferConfig
+from headstart.transfers.settings import (
     COLD,
     FEWEST_STEPS,
     FROZEN,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from headstart.corpora.examples import Example
-from headstart.pipeline.compared_answers import Answers, Place
+from headstart.pipeline.comparing.answers import Answers, Place
 
 MOST_ERRORS, MOST_LETTERS = 20, 600
 Json = dict[str, object]

@@ -1,0 +1,1 @@
+"""Behind `compare.py`: its jobs and who does them, and what their answers come to."""
