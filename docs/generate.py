@@ -244,7 +244,7 @@ def bench_pretraining() -> str:
 def demo() -> str:
     """What the demo found on this machine: the verdict, and every system on the clean test."""
     record = newest("demo")
-    sizes = record["question"]["sizes"]
+    sizes = record["question_asked"]["sizes"]
     scores = {
         (row["system"], row["size"]): row
         for row in record["scores"]
@@ -266,7 +266,7 @@ def demo() -> str:
     note = (
         f"{row['num_items']:,} snippets of films that no training snippet is about, "
         f"{row['num_seeds']} seeds, 95 % intervals over seeds and snippets; "
-        f"{record['minutes']:.1f} minutes and {record['peak_bytes'] / 2**30:.1f} GiB in all."
+        f"{record['seconds'] / 60:.1f} minutes and {record['most_bytes'] / 2**30:.1f} GiB in all."
     )
     verdict = " ".join(record["verdict"]["sentences"])
     return "\n".join([f"> {verdict}", "", *lines, "", note, provenance(record)])

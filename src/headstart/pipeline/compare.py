@@ -16,6 +16,9 @@ from headstart.pipeline.sweeping import ShowSweep, Sweeping
 from headstart.pipeline.watch import Watch
 from headstart.transfer.sweep import Sweep, checked_sizes, systems_of
 
+# TF-IDF takes a gigabyte and a half for so much text, and there may be two of them at once.
+MOST_LETTERS_BEYOND = 16_000_000
+
 
 def compare(wanted: Comparison, folder: Path, watch: Watch | None = None) -> Json | None:
     """Answers a comparison; returns its results, or nothing where someone said stop."""
@@ -28,7 +31,8 @@ def run_comparison(wanted: Comparison, folder: Path, watch: Watch, show: ShowSwe
     started_at = time.monotonic()
     trunks = read_trunks(wanted.starts)
     examples = compared_examples(wanted.examples, folder, watch)
-    num_train = len(examples.labelled.train)
+    train = examples.labelled.train
+    num_letters = sum(len(each.text) for each in train)
     sweeping = Sweeping(
         wanted=wanted,
         folder=folder,
@@ -36,9 +40,10 @@ def run_comparison(wanted: Comparison, folder: Path, watch: Watch, show: ShowSwe
         examples=examples,
         systems=systems_of([trunk.facts for trunk in trunks]),
         sweep=Sweep(
-            sizes=checked_sizes(wanted.sizes, num_train),
+            sizes=checked_sizes(wanted.sizes, len(train)),
             num_seeds=wanted.num_seeds,
-            num_train=num_train,
+            num_train=len(train),
+            most_beyond=MOST_LETTERS_BEYOND * len(train) // max(1, num_letters),
         ),
         watch=watch,
         show=show,

@@ -113,7 +113,12 @@ def worths(
         if system.kind != "warm":
             continue
         rivals = [cold_of(system, systems, trunks).key, "tfidf"]
-        found[system.key] = {rival: worth_by(answers, system.key, rival) for rival in rivals}
+        found[system.key] = {
+            rival: worth_by(answers, system.key, rival)
+            for rival in rivals
+            # One size makes no curve, and so tells no number of labels.
+            if len(answers.sizes(rival)) > 1
+        }
     return found
 
 

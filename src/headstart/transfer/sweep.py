@@ -63,11 +63,13 @@ class Sweep:
     num_seeds: int
     num_train: int
     """All training examples: the most that can be drawn."""
+    most_beyond: int
+    """So many of them have room in memory twice, once counted by words and characters."""
 
     @property
     def sizes_beyond(self) -> tuple[int, ...]:
         """Doublings of the largest size up to all examples, for the curve of TF-IDF."""
-        return doublings(self.sizes[-1], self.num_train)[1:]
+        return doublings(self.sizes[-1], min(self.num_train, self.most_beyond))[1:]
 
 
 @dataclass(frozen=True, kw_only=True)

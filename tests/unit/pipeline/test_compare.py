@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from planted import HASTY, Planted, planted, shuffled, without_times
@@ -107,6 +109,25 @@ def test_every_system_and_seed_is_in_the_results(hasty):
         ("warm", "cold", 20, "clean")
     ]
     assert results["ledger"]["tiny"]["learning_when_frozen"] == 16 * 2 + 2
+
+
+def test_every_key_of_the_results_is_documented(hasty):
+    text = (Path(__file__).parents[3] / "docs" / "compare.md").read_text()
+    documented = set(re.findall(r"`(\w+)`", text))
+    _, _, results = hasty
+    # What is described as a whole: other records, or settings under their own names.
+    results = results | {"leaks": results["leaks"] | {"findings": []}}
+    results["question"] = results["question"] | {"settings": {}}
+    results["made"] = results["made"] | {"environment": {}}
+    results["ledger"] = list(results["ledger"].values())
+    assert keys_in(results) <= documented
+
+
+def keys_in(value) -> set[str]:
+    """Returns every key of an object and of what it holds."""
+    if isinstance(value, dict):
+        return set(value).union(*map(keys_in, value.values()))
+    return set().union(*map(keys_in, value)) if isinstance(value, list) else set()
 
 
 def test_scores_are_those_of_the_jobs(hasty):

@@ -20,7 +20,7 @@ from headstart.pipeline.comparison_curves import (
     read_curve,
 )
 from headstart.pipeline.comparison_errors import errors_worth_reading
-from headstart.pipeline.comparison_scores import differences, scores, worth_by
+from headstart.pipeline.comparison_scores import differences, scores, worth_by, worths
 from headstart.transfer.sweep import TrunkFacts, systems_of
 
 TRUNKS = [TrunkFacts(name="a", shape="s")]
@@ -100,6 +100,11 @@ def test_worth_counts_the_same_seeds_of_curves_with_fewer():
     (worth,) = worth_by(table, "warm", "tfidf")
     assert worth.at_size == 10
     assert 1 < worth.factor <= 4
+
+
+def test_one_size_is_no_curve_and_tells_no_worth():
+    table = answers(all_systems() | {("tfidf", 20): 0.7})
+    assert list(worths(table, SYSTEMS, TRUNKS)["warm"]) == ["tfidf"]
 
 
 def test_curves_have_t_bands_over_seeds():

@@ -7,7 +7,7 @@ from headstart.transfer.sweep import Sweep, TrunkFacts, jobs_of, systems_of
 
 JOBS = jobs_of(
     systems_of([TrunkFacts(name="a", shape="s")]),
-    Sweep(sizes=(100, 400), num_seeds=1, num_train=400),
+    Sweep(sizes=(100, 400), num_seeds=1, num_train=400, most_beyond=400),
     lambda _system, _size: {},
 )
 

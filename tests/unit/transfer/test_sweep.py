@@ -72,7 +72,7 @@ def test_sizes_are_sorted_once_each_and_within_what_there_is():
 
 
 def test_every_system_size_and_seed_has_a_job_and_tfidf_goes_on_beyond():
-    sweep = Sweep(sizes=(100, 200), num_seeds=5, num_train=1_000)
+    sweep = Sweep(sizes=(100, 200), num_seeds=5, num_train=1_000, most_beyond=10**6)
     jobs = jobs_of(systems_of(ONE), sweep, decisive)
     counts = Counter((job.system.key, job.size) for job in jobs)
     beyond = {("tfidf", size): 3 for size in (400, 800, 1_000)}
@@ -84,8 +84,15 @@ def test_every_system_size_and_seed_has_a_job_and_tfidf_goes_on_beyond():
     assert costs == sorted(costs, reverse=True)
 
 
+def test_tfidf_goes_no_further_than_there_is_room():
+    sweep = Sweep(sizes=(100, 200), num_seeds=1, num_train=1_000, most_beyond=500)
+    assert sweep.sizes_beyond == (400, 500)
+    small = Sweep(sizes=(100, 200), num_seeds=1, num_train=1_000, most_beyond=50)
+    assert small.sizes_beyond == ()
+
+
 def test_a_name_changes_with_what_decides_the_outcome_and_with_nothing_else():
-    sweep = Sweep(sizes=(200, 400), num_seeds=2, num_train=400)
+    sweep = Sweep(sizes=(200, 400), num_seeds=2, num_train=400, most_beyond=10**6)
     names = {job.name for job in jobs_of(systems_of(ONE), sweep, decisive)}
     assert names == {job.name for job in jobs_of(systems_of(ONE), sweep, decisive)}
 
@@ -95,5 +102,5 @@ def test_a_name_changes_with_what_decides_the_outcome_and_with_nothing_else():
     changed = {job.name for job in jobs_of(systems_of(ONE), sweep, other)}
     assert {name.split("-")[0] for name in changed - names} == {"warm"}
     assert len(changed - names) == 4
-    larger = Sweep(sizes=(200, 400), num_seeds=3, num_train=400)
+    larger = Sweep(sizes=(200, 400), num_seeds=3, num_train=400, most_beyond=10**6)
     assert names < {job.name for job in jobs_of(systems_of(ONE), larger, decisive)}

@@ -34,6 +34,10 @@ Examples:
 """
 
 
+# With few labels epochs are short, and looking at more after each would take most of the time.
+NUM_VALID = 400
+
+
 class Several(click.ParamType[tuple[Any, ...]]):
     """Values of one type with commas between them."""
 
@@ -88,7 +92,8 @@ asked_options = packed(
     ),
     click.option("--train", help="Examples to learn from: a table, or TEXT,LABELS."),
     click.option(
-        "--valid", help="Examples to choose by.  [default: a part of the training examples]"
+        "--valid",
+        help=f"Examples to choose by, {NUM_VALID} at most.  [default: part of the training ones]",
     ),
     click.option("--test", help="Examples to score on."),
     click.option("--text-column", help="The column of a table that holds the text."),
@@ -186,6 +191,7 @@ def to_comparison(asked: Asked, columns: ColumnOptions, extent: Extent) -> Compa
             text_column=asked.text_column,
             label_column=columns.label_column,
             group_column=columns.group,
+            num_valid=NUM_VALID,
             skips_bad=asked.skip_bad,
         ),
         place=Place(device=choose_device(extent.device), num_threads=extent.num_threads),
