@@ -21,6 +21,7 @@ from headstart.evaluation.classification import score_labels
 from headstart.models.trunks import Trunk
 from headstart.pipeline.label_learner import LabelLook
 from headstart.pipeline.learner import ScoringStopped
+from headstart.training.averaging import load
 from headstart.training.optimiser import MARK
 from headstart.transfers.unfreezing import depth_of, thawed_depth
 
@@ -230,6 +231,33 @@ def test_looking_changes_nothing(new_learner):
     first, second = learner.validate(state), learner.validate(state)
     assert first == second
     assert all(torch.equal(before[name], now) for name, now in snapshot(state).items())
+
+
+def test_a_look_has_rows_catch_up_with_the_steps_that_did_not_name_them(new_learner):
+    learner = new_learner(settings())
+    state = learner.new_state()
+    learner.trainer(lambda state, _: state.step == 3).run(state)
+    table, before = state.model.trunk.embedding.tokens.weight, snapshot(state)
+    learner.validate(state)
+    settled = table.detach().clone()
+    assert not torch.equal(settled, before["trunk.embedding.tokens.weight"])
+    state.optimiser.settle()
+    assert torch.equal(table, settled)
+
+
+def test_a_look_is_at_the_averaged_weights_and_gives_the_learned_ones_back(new_learner):
+    learner = new_learner(settings(average_decay=0.99, peak_rate=5e-2))
+    state = learner.new_state()
+    learner.trainer(lambda state, _: state.step == 6).run(state)
+    state.optimiser.settle()
+    learned = snapshot(state)
+    seen = learner.validate(state)
+    assert all(torch.equal(learned[name], now) for name, now in snapshot(state).items())
+    load(state.model, state.average.tensors)
+    state.average = None
+    assert learner.validate(state) == seen
+    load(state.model, learned)
+    assert learner.validate(state).scores.loss != seen.scores.loss
 
 
 def look(best_by, probabilities, targets=(0, 1, 1)) -> float:
