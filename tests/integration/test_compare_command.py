@@ -11,7 +11,8 @@ from planted import HASTY, planted, shuffled
 
 from headstart.apps.cli.main import main
 from headstart.files import locked
-from headstart.pipeline.comparing import training_run
+from headstart.pipeline import training_run
+from headstart.pipeline.comparing import config
 
 
 @pytest.fixture(scope="module", autouse=True)

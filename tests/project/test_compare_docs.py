@@ -26,7 +26,9 @@ def results(tmp_path_factory):
         patch.setenv(CACHE_VARIABLE, str(folder / "cache"))
         patch.setattr(training_run, "write_curves", lambda _folder: None)
         patch.setattr(compare, "write_report", lambda _results, _folder: None)
-        wanted = planted(folder, num_steps=1).comparison(sizes=(40,), num_seeds=1, settings=HASTY)
+        wanted = planted(folder, num_steps=1).comparison(
+            sizes=(20, 40), num_seeds=1, settings=HASTY
+        )
         return compare.compare(wanted, folder / "out")
 
 

@@ -11,8 +11,9 @@ from planted import HASTY, Planted, planted, shuffled, without_times
 
 from headstart.errors import DataError, RecipeError, RunError
 from headstart.files import CACHE_VARIABLE
+from headstart.pipeline import training_run
 from headstart.pipeline.compare import compare, run_comparison
-from headstart.pipeline.comparing import sweeping, training_run
+from headstart.pipeline.comparing import sweeping
 from headstart.pipeline.run_files import is_finished, read_results
 from headstart.pipeline.watch import Watch
 from headstart.reports.comparison.reading import comparison_of

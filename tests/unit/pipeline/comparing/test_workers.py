@@ -14,7 +14,7 @@ from chores import Chore, do_chore
 from headstart.errors import RunError
 from headstart.pipeline.comparing.workers import work_through
 
-TORTURE = str(Path(__file__).parents[2] / "torture")
+TORTURE = str(Path(__file__).parents[3] / "torture")
 
 
 def chores(folder, *names):
