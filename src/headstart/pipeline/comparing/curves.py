@@ -1,8 +1,8 @@
 """How systems learn: validation accuracy by epoch with its band, and how soon cold is reached."""
 
-import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +10,9 @@ from scipy import stats
 
 from headstart.errors import DamagedFileError
 from headstart.evaluation.crossed import CONFIDENCE
+from headstart.evaluation.epochs_to_reach import epochs_to_reach
 from headstart.pipeline.comparing.answers import Place
-from headstart.pipeline.run_files import LOG_FILE
+from headstart.pipeline.run_files import LOG_FILE, read_results
 from headstart.pipeline.run_log import read_log
 from headstart.transfers.sweep import Job, System, TrunkFacts, cold_of
 
@@ -21,11 +22,18 @@ Curve = list[tuple[float, float]]
 
 
 def read_curves(jobs: Sequence[Job], folder: Path) -> dict[Place, list[Curve]]:
-    """Reads the curves of every network, the seeds in their order."""
+    """Reads the curves of every network, the seeds in their order, and the level of TF-IDF."""
+    sizes = {job.size for job in jobs if job.system.is_neural}
     found: dict[Place, list[Curve]] = defaultdict(list)
     for job in sorted(jobs, key=lambda job: job.seed):
         if job.system.is_neural:
-            found[job.system.key, job.size].append(read_curve(folder / job.name / LOG_FILE))
+            curve = read_curve(folder / job.name / LOG_FILE)
+        elif job.system.kind == "tfidf" and job.size in sizes:
+            # It reads its examples once, and is then as good as it gets.
+            curve = [(1.0, float(read_results(folder / job.name)["valid"]["accuracy"]))]
+        else:
+            continue
+        found[job.system.key, job.size].append(curve)
     return dict(found)
 
 
@@ -88,24 +96,6 @@ def epochs_to_cold_best(
         cold = cold_of(system, systems, trunks).key
         for key, size in curves:
             if key == system.key:
-                rows.append(
-                    {"system": key, "size": size} | reaching(curves[key, size], curves[cold, size])
-                )
+                reached = epochs_to_reach(curves[key, size], curves[cold, size])
+                rows.append({"system": key, "size": size} | asdict(reached))
     return rows
-
-
-def reaching(curves: Sequence[Curve], cold_curves: Sequence[Curve]) -> Json:
-    """Returns the epochs until each seed does as well as the same seed's cold start at its best."""
-    bests = [max(curve, key=lambda point: point[1]) for curve in cold_curves]
-    reached = [
-        next((epoch for epoch, share in curve if share >= best), None)
-        for curve, (_, best) in zip(curves, bests, strict=True)
-    ]
-    there = [epoch for epoch in reached if epoch is not None]
-    return {
-        "cold_best": statistics.mean(best for _, best in bests),
-        "cold_epoch": statistics.mean(epoch for epoch, _ in bests),
-        # A mean over the few that made it would flatter the system.
-        "epochs": statistics.mean(there) if 2 * len(there) > len(reached) else None,
-        "num_seeds_reaching": len(there),
-    }

@@ -13,12 +13,7 @@ from headstart.corpora.examples import Example
 from headstart.corpora.places import Place
 from headstart.errors import DamagedFileError
 from headstart.pipeline.comparing.answers import Answers
-from headstart.pipeline.comparing.curves import (
-    curves_json,
-    epochs_to_cold_best,
-    reaching,
-    read_curve,
-)
+from headstart.pipeline.comparing.curves import curves_json, epochs_to_cold_best, read_curve
 from headstart.pipeline.comparing.errors import errors_worth_reading
 from headstart.pipeline.comparing.scores import differences, scores, worth_by, worths
 from headstart.transfers.sweep import TrunkFacts, systems_of
@@ -122,18 +117,20 @@ def test_curves_have_t_bands_over_seeds():
 def test_reaching_is_counted_against_the_same_seed():
     cold = [[(1.0, 0.5), (2.0, 0.6), (3.0, 0.6)], [(1.0, 0.7), (2.0, 0.6), (3.0, 0.8)]]
     warm = [[(1.0, 0.6), (2.0, 0.5)], [(1.0, 0.6), (2.0, 0.7)]]
-    assert reaching(warm, cold) == {
-        "cold_best": pytest.approx(0.7),
-        "cold_epoch": pytest.approx(2.5),
-        "epochs": None,
-        "num_seeds_reaching": 1,
-    }
     better = [warm[0], [(1.0, 0.1), (2.0, 0.9)]]
-    assert reaching(better, cold)["epochs"] == pytest.approx(1.5)
     rows = epochs_to_cold_best(
         {("warm", 9): better, ("cold", 9): cold, ("frozen", 9): warm}, SYSTEMS, TRUNKS
     )
     assert [(row["system"], row["epochs"]) for row in rows] == [("warm", 1.5), ("frozen", None)]
+    assert rows[1] == {
+        "system": "frozen",
+        "size": 9,
+        "cold_best": pytest.approx(0.7),
+        "cold_epoch": pytest.approx(2.5),
+        "epochs": None,
+        "num_seeds_reaching": 1,
+        "num_seeds": 2,
+    }
 
 
 def test_curves_are_read_from_logs_and_an_empty_one_is_refused(tmp_path):
