@@ -107,7 +107,9 @@ pace_options = packed(
         type=click.IntRange(min=0),
         help=f"More epochs where they would come to fewer steps.  {MODES_OWN}",
     ),
-    click.option("--examples", "examples_per_step", type=COUNT_TYPE, help="Examples in a step."),
+    click.option(
+        "--examples", "examples_per_step", type=COUNT_TYPE, help=f"Examples in a step.  {MODES_OWN}"
+    ),
     click.option("--rate", type=POSITIVE_TYPE, help=f"The highest learning rate.  {MODES_OWN}"),
     click.option(
         "--layer-decay", type=float, help=f"A layer's rate by that of the one above.  {MODES_OWN}"
