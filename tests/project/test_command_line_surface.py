@@ -8,7 +8,7 @@ import click
 from headstart.apps.cli.main import COMMANDS
 
 SURFACE = {
-    "demo": ["--out", "--adapt", "--offline", "--device", "--threads", "--seed", "--json"],
+    "demo": ["--out", "--adapt", "--offline", "--device", "--threads", "--json"],
     "data": ["--json"],
     "check": [
         "--train",

@@ -29,6 +29,7 @@ from headstart.pipeline.run_files import (
     TOKENIZER_FOLDER,
     WEIGHTS_FILE,
     read_recipe,
+    require_free,
 )
 from headstart.pipeline.this_machine import choose_device
 from headstart.pipeline.transfer import Transferring, transfer
@@ -76,6 +77,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # t
         names = names_of(classes)
         start = None if self.pretrained is None else find_run(self.pretrained)
         with place_of_run(self.folder) as folder:
+            # Before anything is written: the examples of an earlier fit belong to its run.
+            require_free(folder)
             table = folder / EXAMPLES_TABLE
             write_bytes(table, json_lines(texts, [names[code] for code in codes]))
             wanted = Transferring(

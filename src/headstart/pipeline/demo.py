@@ -154,7 +154,7 @@ def comparison_of(wanted: Demo, texts: DemoTexts, starts: tuple[Path, ...]) -> C
 
 def nexts(run: Path, trunk: str, texts: DemoTexts, folder: Path) -> tuple[Next, ...]:
     """Returns what to try next; every command works on what the demo has made."""
-    page, mine = str(folder / "explained.html"), str(folder.with_name("mine"))
+    page, mine = str(folder / "explained.html"), str(folder.resolve().with_name("mine"))
     names = {"--train": texts.train, "--valid": texts.valid, "--test": texts.test}
     files = [word for flag, path in names.items() for word in (flag, str(path))]
     sweep = ("--sizes", "100", "--seeds", "2", "--out", mine)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from headstart.corpora.leaks.sketch_file import SKETCH_FILE, write_sketch
-from headstart.errors import RecipeError, RunError, TooFewTextsError
+from headstart.errors import RecipeError, TooFewTextsError
 from headstart.files import locked
 from headstart.objectives.table import OBJECTIVES
 from headstart.pipeline.adaptation import (
@@ -29,11 +29,11 @@ from headstart.pipeline.resumption import (
     resumed_plan,
 )
 from headstart.pipeline.run_files import (
-    RECIPE_FILE,
     START_FACTS_FILE,
     TOKENIZER_FOLDER,
     is_finished,
     read_recipe,
+    require_free,
     write_recipe,
 )
 from headstart.pipeline.run_folder import (
@@ -87,11 +87,7 @@ def pretrain(wanted: Pretraining, folder: Path, watch: Watch | None = None) -> R
 
 def begin(wanted: Pretraining, folder: Path, watch: Watch) -> None:
     """Makes the folder of a run: tokenizer, text as tokens, plan; the recipe last."""
-    if (folder / RECIPE_FILE).exists():
-        raise RunError(
-            f"{folder} holds a run already. Go on with it by: headstart resume {folder} - or "
-            "choose another folder."
-        )
+    require_free(folder)
     if wanted.recipe.objective not in OBJECTIVES:
         raise RecipeError(
             f"The recipe {wanted.recipe.name} has the objective {wanted.recipe.objective}, which "

@@ -27,6 +27,15 @@ def require_run(folder: Path) -> None:
         )
 
 
+def require_free(folder: Path) -> None:
+    """Raises an error where a run was begun already, before anything of it is touched."""
+    if (folder / RECIPE_FILE).exists():
+        raise RunError(
+            f"{folder} holds a run already. Go on with it by: headstart resume {folder} - or "
+            "choose another folder."
+        )
+
+
 def read_recipe(folder: Path) -> Recipe:
     """Returns the recipe of a run."""
     require_run(folder)

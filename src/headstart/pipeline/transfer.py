@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from headstart.corpora.leaks.sketch_file import SKETCH_FILE
-from headstart.errors import RecipeError, RunError
+from headstart.errors import RecipeError
 from headstart.files import locked, read_json, write_bytes, write_json
 from headstart.models.config import TrunkConfig
 from headstart.models.heads.config import LabelHeadConfig, ModelConfig
@@ -37,12 +37,12 @@ from headstart.pipeline.resumption import (
     resumed_plan,
 )
 from headstart.pipeline.run_files import (
-    RECIPE_FILE,
     START_FACTS_FILE,
     SWAP_FILE,
     TOKENIZER_FOLDER,
     is_finished,
     read_recipe,
+    require_free,
     write_recipe,
 )
 from headstart.pipeline.run_folder import Run, load_run, read_start, read_weights, write_start
@@ -59,7 +59,7 @@ from headstart.transfers.head_swap import TRUNK
 from headstart.transfers.settings import TransferSettings
 
 # Looks at validation examples: enough to choose an epoch by; more would cost more than learning.
-MOST_LOOKS = 20
+MOST_LOOKS = 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,11 +88,7 @@ def transfer(wanted: Transferring, folder: Path, watch: Watch | None = None) -> 
 
 def begin_transfer(wanted: Transferring, folder: Path, watch: Watch) -> None:
     """Makes the folder of a transfer: tokenizer, examples, start; the recipe last."""
-    if (folder / RECIPE_FILE).exists():
-        raise RunError(
-            f"{folder} holds a run already. Go on with it by: headstart resume {folder} - or "
-            "choose another folder."
-        )
+    require_free(folder)
     labelled = read_labelled(wanted.examples)
     for line in labelled.complaints:
         watch.say(line)

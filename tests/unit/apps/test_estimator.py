@@ -208,8 +208,11 @@ def test_a_folder_keeps_the_run(quick, task, more, tmp_path):
     loaded = load_classifier(tmp_path / "run", "cpu")
     assert loaded.labels == ("bad", "good")
     assert list(probabilities(loaded, more.texts)) == pytest.approx(model.predict_proba(more.texts))
+    before = (tmp_path / "run" / "examples.jsonl").read_bytes()
     with pytest.raises(RunError, match="holds a run already"):
-        model.fit(task.texts, task.labels)
+        model.fit(task.texts[::-1], task.labels[::-1])
+    # The examples of the first fit are still those that its run is about.
+    assert (tmp_path / "run" / "examples.jsonl").read_bytes() == before
 
 
 def test_no_run_is_left_behind_where_no_folder_was_named(quick, task, tmp_path, monkeypatch):

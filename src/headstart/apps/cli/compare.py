@@ -116,7 +116,7 @@ extent_options = packed(
         help="How often each job is done, from other draws.",
     ),
     click.option(
-        "--minutes", type=POSITIVE_TYPE, help="Leave out seeds, down to two, to take no longer."
+        "--minutes", type=POSITIVE_TYPE, help="Leave out seeds, down to two, to take about so long."
     ),
     click.option(
         "--rates",

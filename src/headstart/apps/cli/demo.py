@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from headstart.apps.cli.data import announce
-from headstart.apps.cli.options import Workplace, json_option, workplace_options
+from headstart.apps.cli.options import json_option
 from headstart.apps.cli.output import print_json, print_tables
 from headstart.apps.cli.pretrain import FOLDER
 from headstart.apps.cli.stopping import exit_if_stopped, stopping
 from headstart.apps.cli.sweep_progress import shown_jobs
 from headstart.apps.cli.training_progress import watched
+from headstart.apps.cli.using import Place, place_options
 from headstart.apps.recipes.compact import compact
 from headstart.apps.trunks.finding import find_run
 from headstart.files import locked
@@ -28,15 +31,18 @@ Examples:
   headstart demo --offline
 """
 TRUNK = "film-en"
+OUT, OUT_OFFLINE = Path("runs/demo"), Path("runs/demo-offline")
 
 
 @click.command(epilog=EXAMPLES, short_help="See the whole story on real text in minutes.")
-@click.option("--out", type=FOLDER, default="runs/demo", show_default=True, help="Its folder.")
+@click.option(
+    "--out", type=FOLDER, help=f"Its folder.  [default: {OUT}, or {OUT_OFFLINE} with --offline]"
+)
 @click.option("--adapt", is_flag=True, help="Also pretrain the trunk for a minute on the snippets.")
 @click.option("--offline", is_flag=True, help="Use generated text; nothing is fetched.")
-@workplace_options
+@place_options
 @json_option
-def demo(out: Path, adapt: bool, offline: bool, workplace: Workplace, as_json: bool) -> None:
+def demo(out: Path | None, adapt: bool, offline: bool, place: Place, as_json: bool) -> None:
     """See the whole story in minutes: was pretraining worth it?
 
     Snippets of film reviews, split by film, are learned from 250 and from 1,000 labels by the trunk
@@ -44,13 +50,15 @@ def demo(out: Path, adapt: bool, offline: bool, workplace: Workplace, as_json: b
     seeds each; then come the verdict and a report. It can be stopped at any time: the same command
     goes on where it was, and skips what is finished.
     """
+    # Made-up text must not take the place of what real text has shown.
+    out = out or (OUT_OFFLINE if offline else OUT)
     with locked(out), stopping() as asked, watched(asked) as watch, shown_jobs() as show:
         from headstart.pipeline.demo import GENERATED_NOTE
         from headstart.pipeline.demo import demo as run
 
         if offline:
             watch.say(GENERATED_NOTE)
-        shown = run(wanted(adapt, offline, workplace), out, watch, show)
+        shown = run(wanted(adapt, offline, place), out, watch, show)
     if shown is None:
         click.echo("Stopped; nothing is lost. The same command goes on.", err=True)
     else:
@@ -58,25 +66,20 @@ def demo(out: Path, adapt: bool, offline: bool, workplace: Workplace, as_json: b
     exit_if_stopped(asked)
 
 
-def wanted(adapt: bool, offline: bool, workplace: Workplace) -> Demo:
+def wanted(adapt: bool, offline: bool, place: Place) -> Demo:
     """Returns what the options mean."""
     from headstart.pipeline.demo import Demo
-    from headstart.pipeline.planning import Place
+    from headstart.pipeline.planning import Place as Workplace
     from headstart.pipeline.this_machine import choose_device
 
-    flags = [name for name, is_set in (("--adapt", adapt), ("--offline", offline)) if is_set]
     return Demo(
         trunk=find_run(TRUNK),
         recipe=compact(),
-        place=Place(
-            device=choose_device(workplace.device),
-            num_threads=workplace.num_threads,
-            seed=workplace.seed,
-        ),
+        place=Workplace(device=choose_device(place.device), num_threads=place.num_threads),
         is_adapted=adapt,
         is_offline=offline,
         before_fetch=announce,
-        command=" ".join(["headstart", "demo", *flags]),
+        command=shlex.join(["headstart", *sys.argv[1:]]),
     )
 
 
