@@ -245,7 +245,9 @@ def test_adapting_needs_the_snippets():
 @pytest.mark.parametrize("is_json", [False, True])
 def test_the_command_tells_the_verdict_the_report_and_what_is_next(copied, monkeypatch, is_json):
     monkeypatch.chdir(copied.parents[1])
-    told = CliRunner().invoke(main, ["demo", "--offline", *(["--json"] if is_json else [])])
+    told = CliRunner().invoke(
+        main, ["demo", "--offline", "--out", "runs/demo", *(["--json"] if is_json else [])]
+    )
     assert told.exit_code == 0, told.output
     for part in ("runs/demo/report.html", "headstart compare", "This text is generated"):
         assert part in told.stdout
