@@ -27,6 +27,7 @@ def transfer_tables(
             f"{parameters['all']:,} parameters learned.",
             f"Probabilities are softened by the temperature {results['temperature']:.3g}, found on "
             "validation.",
+            f"Use it: headstart predict {folder} TEXT",
         ),
     )
     if results["test"] is not None:

@@ -10,8 +10,8 @@ import click
 
 from headstart.apps.cli.interruption import interruptible
 from headstart.apps.cli.options import Workplace, json_option, packed, workplace_options
-from headstart.apps.cli.output import print_json, print_tables
 from headstart.apps.cli.reading import ReadingOptions, reading_options
+from headstart.apps.cli.run_end import show_end
 from headstart.apps.cli.run_type import RUN_TYPE
 from headstart.apps.cli.stopping import exit_if_stopped, stopping
 from headstart.apps.cli.training_progress import watched
@@ -21,8 +21,7 @@ from headstart.corpora.hub import is_hub
 from headstart.corpora.sources import find_files
 from headstart.errors import RecipeError
 from headstart.files import locked
-from headstart.pipeline.run_files import read_recipe, read_results
-from headstart.reports.run_tables import results_table
+from headstart.pipeline.run_files import read_recipe
 from headstart.training.config import HeadKind, ScheduleKind
 
 if TYPE_CHECKING:
@@ -273,14 +272,3 @@ def to_pretraining(
 def absolute(names: tuple[str, ...]) -> tuple[str, ...]:
     """Returns the files that names stand for, wherever a run is gone on with."""
     return tuple(str(path if is_hub(path) else path.resolve()) for path in find_files(names))
-
-
-def show_end(folder: Path, *, is_finished: bool, as_json: bool) -> None:
-    """Says what came out, or how to go on."""
-    results = read_results(folder) if is_finished else None
-    if as_json:
-        print_json({"run": str(folder), "is_finished": is_finished, "results": results})
-    elif results is None:
-        click.echo(f"Stopped; nothing is lost. Go on with: headstart resume {folder}", err=True)
-    else:
-        print_tables([results_table(folder, results)])

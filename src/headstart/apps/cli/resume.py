@@ -5,13 +5,12 @@ from pathlib import Path
 import click
 
 from headstart.apps.cli.options import THREADS, json_option
-from headstart.apps.cli.pretrain import FOLDER, save_option, show_end
+from headstart.apps.cli.pretrain import FOLDER, save_option
+from headstart.apps.cli.run_end import show_end
 from headstart.apps.cli.stopping import exit_if_stopped, stopping
 from headstart.apps.cli.training_progress import watched
-from headstart.apps.cli.transfer import show_end as show_transfer_end
 from headstart.errors import RunError
 from headstart.files import locked
-from headstart.pipeline.run_files import read_recipe
 
 EXAMPLES = """\b
 Examples:
@@ -49,6 +48,5 @@ def resume(
             device=device, num_threads=num_threads, save_every=save_every, is_forced=force
         )
         is_finished = go_on(run, wanted, watch)
-    show = show_end if read_recipe(run).transfer is None else show_transfer_end
-    show(run, is_finished=is_finished, as_json=as_json)
+    show_end(run, is_finished=is_finished, as_json=as_json)
     exit_if_stopped(asked)

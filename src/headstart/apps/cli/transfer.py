@@ -11,8 +11,9 @@ import click
 from headstart.apps.cli.example_files import ExampleFiles, example_options
 from headstart.apps.cli.interruption import interruptible
 from headstart.apps.cli.options import Workplace, json_option, packed, workplace_options
-from headstart.apps.cli.output import print_json, print_tables
+from headstart.apps.cli.output import print_tables
 from headstart.apps.cli.pretrain import DEFAULT_RECIPE, FOLDER, given, save_option
+from headstart.apps.cli.run_end import show_end
 from headstart.apps.cli.run_type import RUN_TYPE
 from headstart.apps.cli.stopping import exit_if_stopped, stopping
 from headstart.apps.cli.training_progress import watched
@@ -21,7 +22,7 @@ from headstart.apps.recipes.finding import find_recipe
 from headstart.errors import RecipeError
 from headstart.files import locked
 from headstart.models.heads.config import Pooling
-from headstart.pipeline.run_files import read_recipe, read_results
+from headstart.pipeline.run_files import read_recipe
 from headstart.transfers.config import BestBy, LongTexts, Mode
 from headstart.transfers.settings import TransferSettings, default_settings
 
@@ -297,19 +298,3 @@ def to_transferring(
         start=kept.start,
         tokenizer=kept.tokenizer,
     )
-
-
-def show_end(folder: Path, *, is_finished: bool, as_json: bool) -> None:
-    """Says what came out, or how to go on."""
-    results = read_results(folder) if is_finished else None
-    if as_json:
-        print_json({"run": str(folder), "is_finished": is_finished, "results": results})
-    elif results is None:
-        click.echo(f"Stopped; nothing is lost. Go on with: headstart resume {folder}", err=True)
-    else:
-        from headstart.reports.label_tables import transfer_tables
-
-        transferred = read_recipe(folder).transfer
-        assert transferred is not None
-        print_tables(transfer_tables(folder, results, transferred.labels))
-        click.echo(f"Use it: headstart predict {folder} TEXT")
