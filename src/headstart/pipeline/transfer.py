@@ -43,6 +43,7 @@ from headstart.pipeline.run_files import (
     TOKENIZER_FOLDER,
     is_finished,
     read_recipe,
+    read_start_recipe,
     write_recipe,
 )
 from headstart.pipeline.run_folder import Run, load_run, read_start, read_weights, write_start
@@ -93,6 +94,8 @@ def begin_transfer(wanted: Transferring, folder: Path, watch: Watch) -> None:
             f"{folder} holds a run already. Go on with it by: headstart resume {folder} - or "
             "choose another folder."
         )
+    if wanted.start is not None:
+        read_start_recipe(wanted.start)
     labelled = read_labelled(wanted.examples)
     for line in labelled.complaints:
         watch.say(line)
@@ -107,7 +110,7 @@ def begin_transfer(wanted: Transferring, folder: Path, watch: Watch) -> None:
         (folder / START_FACTS_FILE).unlink(missing_ok=True)
     copy_sketch(wanted.start, folder)
     save_tokenizer(tokenizer, folder / TOKENIZER_FOLDER)
-    write_seen(folder, labelled.pool, wanted.start)
+    write_seen(folder, labelled.pool)
     hashes = example_hashes(wanted.examples)
     write_examples_config(folder, wanted.examples, hashes | {TOKENIZER: tokenizer.fingerprint})
     # Before the folder is a run: a trunk that does not fit would end it at its first step.
