@@ -14,6 +14,7 @@ from headstart.files import CACHE_VARIABLE
 from headstart.pipeline import training_run
 from headstart.pipeline.compare import compare, run_comparison
 from headstart.pipeline.comparing import sweeping
+from headstart.pipeline.examples import read_labelled
 from headstart.pipeline.run_files import is_finished, read_results
 from headstart.pipeline.watch import Watch
 from headstart.reports.comparison.reading import comparison_of
@@ -206,6 +207,24 @@ def test_without_validation_one_split_serves_all_jobs(raw, tmp_path):
     assert counts["valid"] == 6
     with pytest.raises(RecipeError, match=r"sizes are 40, .* from 2 to 34"):
         compare(replace(wanted, sizes=(40,)), tmp_path)
+
+
+def test_a_label_whose_only_example_is_held_out_is_one_for_all_jobs(raw, tmp_path):
+    lines = raw.files.train.read_text().splitlines()
+    rare = tmp_path / "train.csv"
+    wanted = raw.comparison(num_seeds=1, sizes=(20,), settings=HASTY)
+    wanted = replace(wanted, examples=replace(wanted.examples, train=str(rare), valid=None))
+    for number in range(50):
+        text = f"the only one of its kind {number}"
+        rare.write_text("\n".join([*lines, f'"{text}","odd",""']) + "\n")
+        if "odd" in {example.label for example in read_labelled(wanted.examples).valid}:
+            break
+    results = compare(wanted, tmp_path / "out")
+    assert results["question"]["labels"] == ["blame", "odd", "praise"]
+    assert "odd" not in (tmp_path / "out" / "examples" / "train.csv").read_text()
+    for job in results["jobs"]:
+        found = read_results(tmp_path / "out" / job["folder"])
+        assert len(found["test"]["full"]["confusion"]) == 3
 
 
 def test_rates_are_chosen_on_validation_with_as_many_tries_for_all(hasty, raw, tmp_path):

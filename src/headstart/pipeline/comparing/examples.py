@@ -28,7 +28,7 @@ class ComparedExamples:
     """What every job learns from, chooses by and is scored on."""
 
     config: ExamplesConfig
-    """With a validation file, so that no job splits for itself."""
+    """With a validation file and all labels, so that no job splits or counts for itself."""
     labelled: Labelled
     sources: dict[str, str]
     """The SHA-256 of each file."""
@@ -42,6 +42,7 @@ class ComparedExamples:
             "columns": [config.text_column, config.label_column, config.group_column],
             "num_valid": config.num_valid,
             "skips_bad": config.skips_bad,
+            "labels": config.labels,
         }
 
     @property
@@ -77,6 +78,8 @@ def compared_examples(config: ExamplesConfig, folder: Path, watch: Watch) -> Com
             label_column="label",
             num_valid=config.num_valid,
         )
+    # The only example of a rare label may have been held out.
+    config = replace(config, labels=labelled.labels)
     return ComparedExamples(config=config, labelled=labelled, sources=example_hashes(config))
 
 
