@@ -279,8 +279,21 @@ def test_leaked_items_are_left_out_of_the_clean_test_for_all_systems(raw, tmp_pa
     items = {(row["test"], row["num_items"]) for row in results["scores"]}
     assert items == {("full", 403), ("clean", leaks["num_clean"])}
     everything = replace(wanted.examples, test=wanted.examples.train)
-    with pytest.raises(DataError, match="All 40 test items stand in"):
+    with pytest.raises(DataError, match=r"^40 of 40 test items stand in .* leaves 0 to compare on"):
         compare(replace(wanted, examples=everything), tmp_path / "none")
+
+
+def test_a_test_of_which_one_item_is_clean_is_refused_before_any_job(raw, tmp_path):
+    train = raw.files.train.read_text().splitlines()
+    leaky = tmp_path / "test.csv"
+    leaky.write_text("\n".join([*train[:4], '"nobody wrote this before now","blame",""']) + "\n")
+    wanted = raw.comparison(sizes=(10,), num_seeds=1, settings=HASTY)
+    wanted = replace(wanted, examples=replace(wanted.examples, test=str(leaky)))
+    # The second time what was found is read from its file.
+    for _ in range(2):
+        with pytest.raises(DataError, match=r"^3 of 4 .* leaves 1 to compare on; at least 2"):
+            compare(wanted, tmp_path / "out")
+    assert not (tmp_path / "out" / "jobs").exists()
 
 
 def test_a_job_that_fails_ends_the_sweep_with_its_folder(raw, tmp_path):
