@@ -187,6 +187,22 @@ def test_a_sweep_that_is_stopped_everywhere_comes_out_the_same(hasty, tmp_path):
     assert without_times(found) == without_times(results)
 
 
+def test_another_version_of_the_procedure_has_other_jobs(hasty, monkeypatch):
+    wanted, folder, results = hasty
+    kept = {path.name for path in (folder / "jobs").iterdir()}
+    asked = []
+
+    def seen(tasks, *_others):
+        asked.extend(task.name for task in tasks)
+        return False
+
+    monkeypatch.setattr(sweeping, "work_through", seen)
+    monkeypatch.setattr(sweeping, "PROCEDURE", sweeping.PROCEDURE + 1)
+    assert compare(wanted, folder) is None
+    assert len(asked) == len({job["folder"] for job in results["jobs"]})
+    assert not kept & set(asked)
+
+
 def test_a_trunk_that_changed_has_other_jobs(hasty, raw, tmp_path):
     wanted, folder, results = hasty
     mixed = shuffled(raw.trunk, tmp_path / "tiny")
