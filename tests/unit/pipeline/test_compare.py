@@ -18,6 +18,7 @@ from headstart.pipeline.examples import read_labelled
 from headstart.pipeline.run_files import is_finished, read_results
 from headstart.pipeline.watch import Watch
 from headstart.reports.comparison.reading import comparison_of
+from headstart.reports.comparison.settings_section import circumstance_pairs
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -111,6 +112,17 @@ def test_every_system_and_seed_is_in_the_results(hasty):
         ("warm", "cold", 20, "clean")
     ]
     assert results["ledger"]["tiny"]["learning_when_frozen"] == 16 * 2 + 2
+
+
+def test_the_time_is_that_of_all_jobs_and_stays_when_nothing_is_left_to_do(hasty):
+    wanted, folder, results = hasty
+    each = {job["folder"]: job["seconds"] for job in results["jobs"]}
+    # TF-IDF with all labels draws nothing, and is one job for both seeds.
+    assert len(each) < len(results["jobs"])
+    assert results["made"]["seconds"] == pytest.approx(sum(each.values()), abs=0.06)
+    assert compare(wanted, folder)["made"]["seconds"] == results["made"]["seconds"] > 0
+    together = dict(circumstance_pairs(comparison_of(results)))["time of all jobs together"]
+    assert together.endswith(f", {len(each)} jobs")
 
 
 def test_every_key_of_the_results_is_documented(hasty):
