@@ -28,7 +28,7 @@ from headstart.pipeline.run_files import (
     RESULTS_FILE,
     TOKENIZER_FOLDER,
     WEIGHTS_FILE,
-    read_recipe,
+    read_start_recipe,
     require_free,
 )
 from headstart.pipeline.this_machine import choose_device
@@ -130,7 +130,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # t
                     f"recipe is {self.recipe!r}, but pretrained={str(self.pretrained)!r} brings "
                     "its own. Leave one out."
                 )
-            return replace(read_recipe(start), plan=None)
+            return replace(read_start_recipe(start), plan=None)
         chosen = COLD_RECIPE if self.recipe is None else self.recipe
         return chosen if isinstance(chosen, Recipe) else find_recipe(chosen)
 

@@ -1,6 +1,5 @@
 """Was pretraining worth it? Every job of the question, then the answer with all it stands on."""
 
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,7 +27,6 @@ def compare(wanted: Comparison, folder: Path, watch: Watch | None = None) -> Jso
 
 def run_comparison(wanted: Comparison, folder: Path, watch: Watch, show: ShowSweep) -> Json | None:
     """Does the same in a folder that is locked already, and shows how far it is."""
-    started_at = time.monotonic()
     trunks = read_trunks(wanted.starts)
     examples = compared_examples(wanted.examples, folder, watch)
     train = examples.labelled.train
@@ -67,7 +65,7 @@ def run_comparison(wanted: Comparison, folder: Path, watch: Watch, show: ShowSwe
         jobs=tuple(jobs),
         chosen=chosen,
     )
-    write_json(folder / RESULTS_FILE, results_of(done, time.monotonic() - started_at))
+    write_json(folder / RESULTS_FILE, results_of(done))
     # As a file gives it, so that what is returned and what is kept are the same.
     results = read_results(folder)
     write_report(results, folder)

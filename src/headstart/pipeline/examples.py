@@ -47,6 +47,8 @@ class ExamplesConfig:
     num_valid: int | None = None
     """So many validation examples, the same in every draw; None takes all."""
     skips_bad: bool = False
+    labels: tuple[str, ...] | None = None
+    """The labels to tell apart, where a training file may lack some; None takes its own."""
 
     def reading(self) -> Reading:
         """Returns a reading that has not begun."""
@@ -78,14 +80,14 @@ def read_labelled(config: ExamplesConfig) -> Labelled:
     """Reads, splits and draws the examples; the same config gives the same examples."""
     reading, columns = config.reading(), config.columns()
     train = read_examples(config.train, reading, columns)
-    labels = labels_of(train)
+    labels = labels_of(train) if config.labels is None else config.labels
     if config.valid is None:
         parts = split(train, {"train": 1 - VALID_SHARE, "valid": VALID_SHARE}, config.draw)
         learned, valid = parts["train"], parts["valid"]
     else:
         learned, valid = train, read_examples(config.valid, reading, columns)
     test = read_examples(config.test, reading, columns) if config.test is not None else []
-    require_known(labels, [*valid, *test])
+    require_known(labels, [*train, *valid, *test])
     pool = [*learned, *valid]
     if config.num_valid is not None and config.num_valid < len(valid):
         # One draw for all: curves of different seeds are of the same texts.
@@ -175,6 +177,9 @@ def read_examples_config(folder: Path) -> tuple[ExamplesConfig, dict[str, str]]:
     try:
         assert isinstance(value, dict)
         reading: dict[str, Any] = value["reading"]
-        return ExamplesConfig(**reading), dict(value["sources"])
+        labels = reading.get("labels")
+        # JSON has no tuples.
+        own = reading | {"labels": None if labels is None else tuple(labels)}
+        return ExamplesConfig(**own), dict(value["sources"])
     except (AssertionError, AttributeError, KeyError, TypeError) as error:
         raise DamagedFileError(f"{folder / EXAMPLES_FILE} does not describe examples.") from error

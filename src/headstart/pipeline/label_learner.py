@@ -55,9 +55,9 @@ from headstart.transfers.unfreezing import (
     thawed_depth,
 )
 
-# Of two epochs with as many right answers, the one that was surer of them is better; small enough
-# never to outweigh an answer.
-TIE_WEIGHT = 1e-4
+# Of two epochs with as many right answers, the one that was surer of them is better: by at most a
+# tenth of what an answer counts, however many there are and however wrong it was.
+TIE_WEIGHT, MOST_LOSS = 1e-4, 1_000.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,8 @@ class LabelLook:
             return self.scores.loss
         is_macro = self.best_by == "macro-f1"
         share = self.scores.macro_f1 if is_macro else self.scores.accuracy
-        return 1 - share + TIE_WEIGHT * self.scores.loss
+        tie = TIE_WEIGHT * min(self.scores.loss, MOST_LOSS) / self.scores.num_items
+        return 1 - share + tie
 
     def as_json(self) -> dict[str, object]:
         """Returns the epoch and its scores by name."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from headstart.errors import DamagedFileError, RunError
+from headstart.errors import DamagedFileError, RecipeError, RunError
 from headstart.files import read_json, write_json
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.recipe_json import recipe_from_json, to_json
@@ -41,6 +41,18 @@ def read_recipe(folder: Path) -> Recipe:
     require_run(folder)
     path = folder / RECIPE_FILE
     return recipe_from_json(read_json(path), str(path))
+
+
+def read_start_recipe(folder: Path) -> Recipe:
+    """Returns the recipe of a run whose trunk is to learn labels; a classifier's may not."""
+    recipe = read_recipe(folder)
+    # Its trunk has learned from labelled texts, of which the sketch that tests are held against
+    # knows nothing.
+    if recipe.transfer is not None:
+        raise RecipeError(
+            f"{folder} is a classifier already. Name the run that its trunk came from."
+        )
+    return recipe
 
 
 def write_recipe(folder: Path, recipe: Recipe) -> None:

@@ -13,14 +13,9 @@ from headstart.pipeline.check import check_run
 from headstart.pipeline.run_files import SEEN_FILE
 
 
-def write_seen(folder: Path, examples: Iterable[Example], start: Path | None = None) -> None:
-    """Writes the fingerprints of all that a run learns from or chooses by; not the texts.
-
-    A start that was a classifier has seen examples too, and what it has seen is taken along.
-    """
+def write_seen(folder: Path, examples: Iterable[Example]) -> None:
+    """Writes the fingerprints of all that a run learns from or chooses by; not the texts."""
     marks = {fingerprint(words(example.text)) for example in examples} - {b""}
-    if start is not None and (start / SEEN_FILE).is_file():
-        marks |= read_seen(start)
     write_bytes(folder / SEEN_FILE, b"".join(sorted(marks)))
 
 

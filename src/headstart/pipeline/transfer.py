@@ -42,6 +42,7 @@ from headstart.pipeline.run_files import (
     TOKENIZER_FOLDER,
     is_finished,
     read_recipe,
+    read_start_recipe,
     require_free,
     write_recipe,
 )
@@ -89,6 +90,8 @@ def transfer(wanted: Transferring, folder: Path, watch: Watch | None = None) -> 
 def begin_transfer(wanted: Transferring, folder: Path, watch: Watch) -> None:
     """Makes the folder of a transfer: tokenizer, examples, start; the recipe last."""
     require_free(folder)
+    if wanted.start is not None:
+        read_start_recipe(wanted.start)
     labelled = read_labelled(wanted.examples)
     for line in labelled.complaints:
         watch.say(line)
@@ -103,7 +106,7 @@ def begin_transfer(wanted: Transferring, folder: Path, watch: Watch) -> None:
         (folder / START_FACTS_FILE).unlink(missing_ok=True)
     copy_sketch(wanted.start, folder)
     save_tokenizer(tokenizer, folder / TOKENIZER_FOLDER)
-    write_seen(folder, labelled.pool, wanted.start)
+    write_seen(folder, labelled.pool)
     hashes = example_hashes(wanted.examples)
     write_examples_config(folder, wanted.examples, hashes | {TOKENIZER: tokenizer.fingerprint})
     # Before the folder is a run: a trunk that does not fit would end it at its first step.

@@ -76,7 +76,7 @@ def swap_head(
 def require_fitting(
     ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], wanted: Iterable[str]
 ) -> None:
-    """Raises an error for the first tensor that a run lacks, or has in another shape."""
+    """Raises an error for the first tensor that one of them lacks, or has in another shape."""
     for name in wanted:
         if name not in theirs:
             raise RunError(
@@ -95,6 +95,12 @@ def require_fitting(
                 f"The tensor {name} of the run holds a value that is no number. Go on from an "
                 "earlier run."
             )
+    unused = next((name for name in theirs if name.startswith(TRUNK) and name not in ours), None)
+    if unused is not None:
+        raise RunError(
+            f"The run's trunk has the tensor {unused}, for which this recipe has no place. Leave "
+            "--recipe out, so that the run's own is taken."
+        )
 
 
 def tensors_sha256(tensors: Mapping[str, Tensor], names: Iterable[str]) -> str:

@@ -60,7 +60,7 @@ def verdict(evidence: Evidence) -> Verdict:
             primary_sentence(primary),
             *(size_sentence(one) for one in asked_like(primary, primary.to, evidence.others)),
             *(
-                worth_sentence(telling(found), against)
+                worth_sentence(telling(found), primary.of, against)
                 for against, found in evidence.worths.items()
                 if found
             ),

@@ -15,17 +15,17 @@ ONE_SEED = (
 
 def primary_sentence(difference: Difference) -> str:
     """Says the answer to the question asked beforehand, and on what it was asked."""
-    num_seeds = difference.num_seeds
+    num_seeds, what = difference.num_seeds, pretraining(difference.of)
     where = (
         f"at {difference.size:,} labels, on the {difference.test} test, over {num_seeds} "
         f"{'seed' if num_seeds == 1 else 'seeds'}"
     )
     if difference.side == "above":
-        return f"Pretraining helps by {points(difference)} {where}."
+        return f"{what[0].upper()}{what[1:]} helps by {points(difference)} {where}."
     if difference.side == "below":
-        return f"Pretraining hurts: it costs {points_less(difference)} {where}."
+        return f"{what[0].upper()}{what[1:]} hurts: it costs {points_less(difference)} {where}."
     return (
-        "There is no evidence that pretraining helps here: it changes accuracy by "
+        f"There is no evidence that {what} helps here: it changes accuracy by "
         f"{points(difference)} {where}."
     )
 
@@ -42,32 +42,32 @@ def size_sentence(difference: Difference) -> str:
 
 def rival_sentence(difference: Difference) -> str:
     """Says which is the better choice, the warm trunk or TF-IDF."""
-    name = NAMES[TFIDF]
+    name, trunk = NAMES[TFIDF], warm_trunk(difference.of)
     if difference.side_among_several == "below":
         return (
             f"{name} is the better choice here: it scores {points_less(difference)} more than the "
-            "warm trunk."
+            f"{trunk}."
         )
     if difference.side_among_several == "above":
-        return f"The warm trunk scores {points(difference)} more than {name}."
+        return f"The {trunk} scores {points(difference)} more than {name}."
     return (
-        f"The warm trunk and {name} cannot be told apart here: warm minus TF-IDF is "
+        f"The {trunk} and {name} cannot be told apart here: warm minus TF-IDF is "
         f"{points(difference)}{doubt(difference)}. TF-IDF is the simpler choice."
     )
 
 
 def short_rival_sentence(difference: Difference) -> str:
     """Says the same of another number of labels, where it could be told."""
-    at = f"At {difference.size:,} labels"
+    at, trunk = f"At {difference.size:,} labels", warm_trunk(difference.of)
     if difference.side_among_several == "below":
-        return f"{at} TF-IDF scores {points_less(difference)} more than the warm trunk."
-    return f"{at} the warm trunk scores {points(difference)} more than TF-IDF."
+        return f"{at} TF-IDF scores {points_less(difference)} more than the {trunk}."
+    return f"{at} the {trunk} scores {points(difference)} more than TF-IDF."
 
 
-def worth_sentence(worth: LabelWorth, against: str) -> str:
+def worth_sentence(worth: LabelWorth, of: str, against: str) -> str:
     """Says how many times the labels, or the number beyond which the curve cannot tell."""
     name = NAMES.get(against.partition(":")[0], against)
-    start = f"At {worth.at_size:,} labels pretraining is worth"
+    start = f"At {worth.at_size:,} labels {pretraining(of)} is worth"
     needed = f"{worth.factor * worth.at_size:,.0f}"
     if worth.is_at_least:
         sure = "" if worth.low == worth.factor else f" ({worth_interval(worth)})"
@@ -85,6 +85,17 @@ def worth_sentence(worth: LabelWorth, against: str) -> str:
         f"{start} {times(worth.factor)} times the labels ({worth_interval(worth)}): {name} needs "
         f"about {needed} to score as much."
     )
+
+
+def pretraining(of: str) -> str:
+    """Returns what a warm system is the outcome of, by its trunk where the key names one."""
+    trunk = of.partition(":")[2]
+    return f"the pretraining of {trunk}" if trunk else "pretraining"
+
+
+def warm_trunk(of: str) -> str:
+    """Returns what a warm system is called, by its trunk where the key names one."""
+    return f"warm trunk {of.partition(':')[2]}".rstrip()
 
 
 def worth_interval(worth: LabelWorth) -> str:

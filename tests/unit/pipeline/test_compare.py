@@ -14,9 +14,11 @@ from headstart.files import CACHE_VARIABLE
 from headstart.pipeline import training_run
 from headstart.pipeline.compare import compare, run_comparison
 from headstart.pipeline.comparing import sweeping
+from headstart.pipeline.examples import read_labelled
 from headstart.pipeline.run_files import is_finished, read_results
 from headstart.pipeline.watch import Watch
 from headstart.reports.comparison.reading import comparison_of
+from headstart.reports.comparison.settings_section import circumstance_pairs
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -112,6 +114,17 @@ def test_every_system_and_seed_is_in_the_results(hasty):
     assert results["ledger"]["tiny"]["learning_when_frozen"] == 16 * 2 + 2
 
 
+def test_the_time_is_that_of_all_jobs_and_stays_when_nothing_is_left_to_do(hasty):
+    wanted, folder, results = hasty
+    each = {job["folder"]: job["seconds"] for job in results["jobs"]}
+    # TF-IDF with all labels draws nothing, and is one job for both seeds.
+    assert len(each) < len(results["jobs"])
+    assert results["made"]["seconds"] == pytest.approx(sum(each.values()), abs=0.06)
+    assert compare(wanted, folder)["made"]["seconds"] == results["made"]["seconds"] > 0
+    together = dict(circumstance_pairs(comparison_of(results)))["time of all jobs together"]
+    assert together.endswith(f", {len(each)} jobs")
+
+
 def test_every_key_of_the_results_is_documented(hasty):
     text = (Path(__file__).parents[3] / "docs" / "compare.md").read_text()
     documented = set(re.findall(r"`(\w+)`", text))
@@ -186,6 +199,22 @@ def test_a_sweep_that_is_stopped_everywhere_comes_out_the_same(hasty, tmp_path):
     assert without_times(found) == without_times(results)
 
 
+def test_another_version_of_the_procedure_has_other_jobs(hasty, monkeypatch):
+    wanted, folder, results = hasty
+    kept = {path.name for path in (folder / "jobs").iterdir()}
+    asked = []
+
+    def seen(tasks, *_others):
+        asked.extend(task.name for task in tasks)
+        return False
+
+    monkeypatch.setattr(sweeping, "work_through", seen)
+    monkeypatch.setattr(sweeping, "PROCEDURE", sweeping.PROCEDURE + 1)
+    assert compare(wanted, folder) is None
+    assert len(asked) == len({job["folder"] for job in results["jobs"]})
+    assert not kept & set(asked)
+
+
 def test_a_trunk_that_changed_has_other_jobs(hasty, raw, tmp_path):
     wanted, folder, results = hasty
     mixed = shuffled(raw.trunk, tmp_path / "tiny")
@@ -206,6 +235,24 @@ def test_without_validation_one_split_serves_all_jobs(raw, tmp_path):
     assert counts["valid"] == 6
     with pytest.raises(RecipeError, match=r"sizes are 40, .* from 2 to 34"):
         compare(replace(wanted, sizes=(40,)), tmp_path)
+
+
+def test_a_label_whose_only_example_is_held_out_is_one_for_all_jobs(raw, tmp_path):
+    lines = raw.files.train.read_text().splitlines()
+    rare = tmp_path / "train.csv"
+    wanted = raw.comparison(num_seeds=1, sizes=(20,), settings=HASTY)
+    wanted = replace(wanted, examples=replace(wanted.examples, train=str(rare), valid=None))
+    for number in range(50):
+        text = f"the only one of its kind {number}"
+        rare.write_text("\n".join([*lines, f'"{text}","odd",""']) + "\n")
+        if "odd" in {example.label for example in read_labelled(wanted.examples).valid}:
+            break
+    results = compare(wanted, tmp_path / "out")
+    assert results["question"]["labels"] == ["blame", "odd", "praise"]
+    assert "odd" not in (tmp_path / "out" / "examples" / "train.csv").read_text()
+    for job in results["jobs"]:
+        found = read_results(tmp_path / "out" / job["folder"])
+        assert len(found["test"]["full"]["confusion"]) == 3
 
 
 def test_rates_are_chosen_on_validation_with_as_many_tries_for_all(hasty, raw, tmp_path):
@@ -260,8 +307,21 @@ def test_leaked_items_are_left_out_of_the_clean_test_for_all_systems(raw, tmp_pa
     items = {(row["test"], row["num_items"]) for row in results["scores"]}
     assert items == {("full", 403), ("clean", leaks["num_clean"])}
     everything = replace(wanted.examples, test=wanted.examples.train)
-    with pytest.raises(DataError, match="All 40 test items stand in"):
+    with pytest.raises(DataError, match=r"^40 of 40 test items stand in .* leaves 0 to compare on"):
         compare(replace(wanted, examples=everything), tmp_path / "none")
+
+
+def test_a_test_of_which_one_item_is_clean_is_refused_before_any_job(raw, tmp_path):
+    train = raw.files.train.read_text().splitlines()
+    leaky = tmp_path / "test.csv"
+    leaky.write_text("\n".join([*train[:4], '"nobody wrote this before now","blame",""']) + "\n")
+    wanted = raw.comparison(sizes=(10,), num_seeds=1, settings=HASTY)
+    wanted = replace(wanted, examples=replace(wanted.examples, test=str(leaky)))
+    # The second time what was found is read from its file.
+    for _ in range(2):
+        with pytest.raises(DataError, match=r"^3 of 4 .* leaves 1 to compare on; at least 2"):
+            compare(wanted, tmp_path / "out")
+    assert not (tmp_path / "out" / "jobs").exists()
 
 
 def test_a_job_that_fails_ends_the_sweep_with_its_folder(raw, tmp_path):

@@ -190,6 +190,15 @@ def test_files_and_what_they_were_are_written_and_read_again(files, tmp_path):
         read_examples_config(tmp_path)
 
 
+def test_labels_that_are_given_are_taken_and_kept(files, tmp_path):
+    given = replace(files, labels=("zero", *LABELS))
+    assert read_labelled(given).labels == ("zero", *LABELS)
+    write_examples_config(tmp_path, given, {})
+    assert read_examples_config(tmp_path) == (given, {})
+    with pytest.raises(DataError, match=rf"train\.csv.* the label '{LABELS[0]}' is none"):
+        read_labelled(replace(files, labels=LABELS[1:]))
+
+
 def test_labels_beside_texts_are_hashed_with_them(tmp_path):
     (tmp_path / "train.txt").write_text("one\ntwo\n")
     (tmp_path / "train.label").write_text("a\nb\n")

@@ -273,6 +273,20 @@ def test_an_answer_more_is_better_than_any_certainty_and_certainty_breaks_ties()
     assert look("loss", unsure) < look("loss", wrong)
 
 
+@pytest.mark.parametrize("num_items", [10, 20_000, 1_000_000])
+@pytest.mark.parametrize("loss", [30.0, 700.0, float("inf")])
+def test_no_loss_outweighs_an_answer_of_however_many(num_items, loss):
+    few = score_labels(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0, 1]))
+
+    def total(num_right, loss):
+        scores = replace(few, accuracy=num_right / num_items, num_items=num_items, loss=loss)
+        return LabelLook(epoch=1.0, scores=scores, best_by="accuracy").total
+
+    num_right = num_items // 2
+    assert total(num_right + 1, loss) < total(num_right, 0.0)
+    assert total(num_right, 0.3001) < total(num_right, 0.3002) < total(num_right, loss)
+
+
 def test_patience_counts_epochs_since_the_best(new_learner):
     learner = new_learner(settings(patience=2))
     assert not learner.is_enough(6 * 5, 6 * 4)

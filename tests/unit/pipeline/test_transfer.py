@@ -26,6 +26,7 @@ from tiny_transfers import (
     write_trunk,
 )
 
+from headstart.apps.estimator import TextClassifier
 from headstart.corpora.leaks.normalisation import words
 from headstart.corpora.leaks.sketch import Sketcher
 from headstart.corpora.leaks.sketch_file import SKETCH_FILE, write_sketch
@@ -34,11 +35,12 @@ from headstart.files import read_sealed_json, sha256_of
 from headstart.pipeline import label_learner, training_run
 from headstart.pipeline.check import check, read_splits
 from headstart.pipeline.classifier import load_classifier, probabilities
+from headstart.pipeline.comparing.trunks import read_trunk
 from headstart.pipeline.examples import ExamplesConfig
 from headstart.pipeline.label_learner import LabelLearner
 from headstart.pipeline.resume import resume
 from headstart.pipeline.resumption import Resumption
-from headstart.pipeline.run_files import read_recipe, read_results
+from headstart.pipeline.run_files import read_recipe, read_results, write_recipe
 from headstart.pipeline.run_folder import load_run, read_weights
 from headstart.pipeline.run_log import read_log
 from headstart.pipeline.runs import summary
@@ -241,25 +243,10 @@ def test_the_test_is_scored_once_and_never_looked_at_before(start, tmp_path, mon
     assert calls == [True]
 
 
-def test_a_classifier_is_transferred_further_and_what_it_has_seen_stays_seen(finished, tmp_path):
-    home, _ = finished
-    labels = ("low", "high")
-    train, test = planted(24, labels, seed=11), planted(10, labels, seed=12)
-    known = planted(48, seed=1)[:3]
-    files = write_examples(tmp_path)
-    write_rows(tmp_path / "train.csv", train)
-    write_rows(tmp_path / "valid.csv", planted(10, labels, seed=13))
-    write_rows(tmp_path / "test.csv", [*test, *((text.title(), "low") for text, _ in known)])
-    wanted = transferring(home / "full", files, settings(epochs=1))
-    run = transfer(replace(wanted, recipe=read_recipe(home / "full")), tmp_path / "run")
-    assert run.recipe.transfer.labels == ("high", "low")
-    assert run.model.head.output.weight.shape == (2, 16)
-    kept = safetensors.torch.load_file(tmp_path / "run" / "test.safetensors")
-    assert kept["clean"].tolist() == [1] * 10 + [0] * 3
-
-
 def test_a_trunk_whose_run_is_not_finished_is_taken_as_far_as_it_is(stopped, tmp_path):
     files = write_examples(tmp_path)
+    # A run is known for a classifier by its recipe alone, and only its trunk is read.
+    write_recipe(stopped, replace(read_recipe(stopped), transfer=None))
     folder = begun_transfer(tmp_path / "run", stopped, files, settings(epochs=1))
     original = {n: t for n, t in read_weights(stopped).items() if n.startswith("trunk.")}
     assert read_swap(folder)["loaded_sha256"] == trunk_sha256(original)
@@ -317,6 +304,20 @@ def test_fresh_layers_are_drawn_and_said_to_be_new(start, tmp_path):
     }
     with pytest.raises(RecipeError, match="num_fresh_layers is 3, but the trunk has 2 layers"):
         begun_transfer(tmp_path / "more", start, files, settings(num_fresh_layers=3))
+
+
+def test_a_classifier_is_no_start_wherever_one_is_named(finished, tmp_path):
+    home, files = finished
+    said = f"{home / 'full'} is a classifier already. Name the run that its trunk came from."
+    for ask in (
+        lambda: begin_transfer(transferring(home / "full", files), tmp_path / "run", Watch()),
+        lambda: read_trunk(home / "full", "full"),
+        lambda: TextClassifier(home / "full").fit(["one", "two"], ["good", "bad"]),
+    ):
+        with pytest.raises(RecipeError) as caught:
+            ask()
+        assert str(caught.value) == said
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_trunk_of_another_kind_is_refused_before_there_is_a_run(tmp_path):

@@ -79,15 +79,24 @@ def test_a_tensor_that_the_run_lacks_is_named(run_tensors):
         swap_head(classifier(), run_tensors)
 
 
-@pytest.mark.parametrize("num_layers", [1, 3])
-def test_another_number_of_layers_loads_what_is_wanted_or_names_what_is_missing(
-    run_tensors, num_layers
+@pytest.mark.parametrize(
+    ("num_layers", "words"),
+    [(1, r"trunk has the tensor trunk\.layers\.1\."), (3, r"has no tensor trunk\.layers\.2\.")],
+)
+@pytest.mark.parametrize("num_fresh", [0, 1])
+def test_another_number_of_layers_is_refused_by_the_first_that_is_too_many_or_too_few(
+    run_tensors, num_layers, words, num_fresh
 ):
-    if num_layers == 1:
-        swap_head(classifier(num_layers), run_tensors)
+    if (num_layers, num_fresh) == (3, 1):
+        # The layer that the run lacks is drawn, so nothing is missing.
+        swap_head(classifier(3), run_tensors, fresh_names(3, 1))
         return
-    with pytest.raises(RunError, match=r"has no tensor trunk\.layers\.2\."):
-        swap_head(classifier(num_layers), run_tensors)
+    model = classifier(num_layers)
+    before = {name: weights.detach().clone() for name, weights in model.named_parameters()}
+    with pytest.raises(RunError, match=words):
+        swap_head(model, run_tensors, fresh_names(num_layers, num_fresh))
+    for name, weights in model.named_parameters():
+        assert torch.equal(weights, before[name])
 
 
 def test_another_vocabulary_is_named_with_both_shapes_and_the_tokenizer(run_tensors):

@@ -211,6 +211,33 @@ def test_the_worth_is_told_of_each_curve_and_of_none_that_was_not_asked():
     assert "12 times the labels (11 to 14): TF-IDF with logistic regression needs" in sentences[2]
 
 
+@pytest.mark.parametrize(
+    ("difference", "start"),
+    [
+        (0.1, "The pretraining of film-en helps by 10.0 points"),
+        (-0.1, "The pretraining of film-en hurts: it costs 10.0 points"),
+        (0.0, "There is no evidence that the pretraining of film-en helps here: "),
+    ],
+)
+@pytest.mark.parametrize("rival", [-0.1, 0.0, 0.1])
+def test_of_several_trunks_the_first_is_named(difference, start, rival):
+    def numbers(middle):
+        return {"difference": middle, "low": middle - 0.05, "high": middle + 0.05}
+
+    changes = {"of": "warm:film-en", **numbers(rival)}
+    seen = verdict(
+        Evidence(
+            primary=replace(HELPING, of="warm:film-en", to="cold:film-en", **numbers(difference)),
+            others=[replace(RIVAL, **changes), replace(RIVAL, **changes, size=250)],
+            worths={"tfidf": [worth(250, 2.0, 1.0, 3.0)]},
+        )
+    )
+    assert seen.sentences[0].startswith(start)
+    assert seen.sentences[1].startswith("At 250 labels the pretraining of film-en is worth 2 ")
+    assert len(seen.sentences) == (4 if rival else 3)
+    assert all("warm trunk film-en" in line for line in map(str.lower, seen.sentences[2:]))
+
+
 def test_the_worth_told_is_that_at_the_most_labels_at_which_the_curve_tells_it():
     bound, small, large = (
         worth(1_600, 1.0, 1.0, is_at_least=True),

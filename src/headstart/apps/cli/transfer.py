@@ -22,7 +22,7 @@ from headstart.apps.recipes.finding import find_recipe
 from headstart.errors import RecipeError
 from headstart.files import locked
 from headstart.models.heads.config import Pooling
-from headstart.pipeline.run_files import read_recipe
+from headstart.pipeline.run_files import read_start_recipe
 from headstart.transfers.config import BestBy, LongTexts, Mode
 from headstart.transfers.settings import TransferSettings, default_settings
 
@@ -228,12 +228,7 @@ def chosen_recipe(kept: Kept) -> Recipe:
             raise RecipeError(
                 f"{name} is {value}, but --from keeps what {kept.start} has. Leave one out."
             )
-    recipe = read_recipe(kept.start)
-    if recipe.transfer is not None:
-        raise RecipeError(
-            f"{kept.start} is a classifier already. Name the run that its trunk came from."
-        )
-    return replace(recipe, plan=None)
+    return replace(read_start_recipe(kept.start), plan=None)
 
 
 def chosen_settings(kept: Kept, pace: Pace, choices: Choices) -> TransferSettings:

@@ -21,6 +21,8 @@ from headstart.reports.leak_json import copies_json
 EXAMPLES_FOLDER, LEAKS_FILE = "examples", "leaks.json"
 # Of the copies that were found, so many are shown of each kind; all are counted.
 MOST_SHOWN = 50
+# An interval counts how items differ from each other, which takes two.
+FEWEST_CLEAN = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +30,7 @@ class ComparedExamples:
     """What every job learns from, chooses by and is scored on."""
 
     config: ExamplesConfig
-    """With a validation file, so that no job splits for itself."""
+    """With a validation file and all labels, so that no job splits or counts for itself."""
     labelled: Labelled
     sources: dict[str, str]
     """The SHA-256 of each file."""
@@ -42,6 +44,7 @@ class ComparedExamples:
             "columns": [config.text_column, config.label_column, config.group_column],
             "num_valid": config.num_valid,
             "skips_bad": config.skips_bad,
+            "labels": config.labels,
         }
 
     @property
@@ -77,6 +80,8 @@ def compared_examples(config: ExamplesConfig, folder: Path, watch: Watch) -> Com
             label_column="label",
             num_valid=config.num_valid,
         )
+    # The only example of a rare label may have been held out.
+    config = replace(config, labels=labelled.labels)
     return ComparedExamples(config=config, labelled=labelled, sources=example_hashes(config))
 
 
@@ -112,13 +117,15 @@ def find_leaks(
 
 
 def leaks_of(kept: dict[str, Any], num_test: int) -> Leaks:
-    """Returns what was kept; a test of copies alone leaves nothing to compare on."""
+    """Returns what was kept; a test of copies leaves too little to compare on."""
     is_clean_N = np.zeros(num_test, dtype=np.bool_)
     is_clean_N[kept["clean"]] = True
-    if not is_clean_N.any():
+    num_clean = int(is_clean_N.sum())
+    if num_clean < FEWEST_CLEAN:
         raise DataError(
-            f"All {num_test:,} test items stand in the training or pretraining text, so nothing is "
-            "left to compare on. Name another test."
+            f"{num_test - num_clean:,} of {num_test:,} test items stand in the training or "
+            f"pretraining text, which leaves {num_clean} to compare on; at least {FEWEST_CLEAN} "
+            "are needed. Name another test."
         )
     return Leaks(is_clean_N=is_clean_N, found=kept["found"])
 

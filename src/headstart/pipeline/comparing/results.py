@@ -59,7 +59,7 @@ class Done:
         return self.folder / JOBS_FOLDER
 
 
-def results_of(done: Done, seconds: float) -> Json:
+def results_of(done: Done) -> Json:
     """Returns all that a comparison found, as results.json holds it."""
     answers = read_answers(done.jobs, done.jobs_folder, done.leaks.is_clean_N)
     curves = read_curves(done.jobs, done.jobs_folder)
@@ -68,7 +68,7 @@ def results_of(done: Done, seconds: float) -> Json:
     labelled = done.examples.labelled
     return {
         "version": VERSION,
-        "made": made_json(done, seconds),
+        "made": made_json(done),
         "question": question_json(done),
         "systems": [
             {"key": one.key, "name": one.name, "kind": one.kind, "trunk": one.trunk}
@@ -104,15 +104,22 @@ def decided(done: Done, answers: Answers) -> Json:
     }
 
 
-def made_json(done: Done, seconds: float) -> Json:
+def made_json(done: Done) -> Json:
     """Returns when, where and by what command the comparison was made."""
     return {
         "date": date.today().isoformat(),
         "headstart": __version__,
         "environment": environment(done.wanted.place.device),
         "command": done.wanted.command,
-        "seconds": round(seconds, 1),
+        "seconds": round(seconds_in_all(done), 1),
     }
+
+
+def seconds_in_all(done: Done) -> float:
+    """Returns what the jobs took together, however often they were stopped."""
+    # One job for all seeds is counted once.
+    names = {job.name for job in done.jobs}
+    return sum(float(read_results(done.jobs_folder / name)["seconds"]) for name in sorted(names))
 
 
 def question_json(done: Done) -> Json:

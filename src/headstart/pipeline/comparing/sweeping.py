@@ -22,6 +22,9 @@ from headstart.transfers.sweep import Job, Sweep, System, jobs_of
 
 # A worker takes about 400 MB; so many stay below 4 GB.
 MOST_WORKERS = 8
+# The version of how jobs are done. Raise it when the same examples, trunk, settings and seed would
+# come out otherwise, so that no comparison mixes jobs of both.
+PROCEDURE = 1
 
 ShowSweep = Callable[[SweepProgress], None]
 
@@ -79,7 +82,11 @@ class Sweeping:
         """Returns every job with the settings that were chosen."""
 
         def decisive(system: System, size: int) -> Json:
-            facts: Json = {"kind": system.kind, "examples": self.examples.key}
+            facts: Json = {
+                "procedure": PROCEDURE,
+                "kind": system.kind,
+                "examples": self.examples.key,
+            }
             if not system.is_neural:
                 return facts
             trunk = self.trunk_of(system)

@@ -10,7 +10,7 @@ from headstart.models.accounting.parameters import count_parameters
 from headstart.models.config import TrunkConfig
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.recipe_json import to_json
-from headstart.pipeline.run_files import TOKENIZER_FOLDER, read_recipe
+from headstart.pipeline.run_files import TOKENIZER_FOLDER, read_start_recipe
 from headstart.pipeline.run_folder import read_weights
 from headstart.tokenizers.folder import load_tokenizer
 from headstart.transfers.head_swap import trunk_sha256
@@ -66,7 +66,7 @@ def read_trunks(folders: Sequence[Path]) -> tuple[ComparedTrunk, ...]:
 
 def read_trunk(folder: Path, name: str) -> ComparedTrunk:
     """Reads one run."""
-    recipe = read_recipe(folder)
+    recipe = read_start_recipe(folder)
     if not isinstance(recipe.model.trunk, TrunkConfig):
         raise RecipeError(
             f"{folder} was made by the recipe {recipe.name} for {recipe.task}, and has no single "

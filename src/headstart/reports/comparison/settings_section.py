@@ -95,8 +95,10 @@ def circumstance_pairs(comparison: Comparison) -> Iterator[tuple[str, str]]:
         yield "made on", show_value(made["date"])
     seconds = made.get("seconds")
     if isinstance(seconds, int | float) and not isinstance(seconds, bool):
-        jobs = f", {len(comparison.jobs):,} jobs" if comparison.jobs else ""
-        yield "time", f"{show_duration(seconds)}{jobs}"
+        # A job for all seeds has a row for each of them, and one folder.
+        num_jobs = len({show_value(job.get("folder")) for job in comparison.jobs})
+        count = f", {num_jobs:,} {'job' if num_jobs == 1 else 'jobs'}" if num_jobs else ""
+        yield "time of all jobs together", f"{show_duration(seconds)}{count}"
     yield from pairs_of(made.get("environment") or {})
 
 
