@@ -21,6 +21,8 @@ from headstart.reports.leak_json import copies_json
 EXAMPLES_FOLDER, LEAKS_FILE = "examples", "leaks.json"
 # Of the copies that were found, so many are shown of each kind; all are counted.
 MOST_SHOWN = 50
+# What was kept in an older form is found again.
+LEAKS_VERSION = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +87,7 @@ def find_leaks(
 ) -> Leaks:
     """Runs the leak guard once for all jobs; what it found is kept beside them."""
     path = folder / LEAKS_FILE
-    key = json_digest([examples.key, [trunk.sha256 for trunk in trunks]])
+    key = json_digest([LEAKS_VERSION, examples.key, [trunk.sha256 for trunk in trunks]])
     if path.exists():
         kept = read_sealed_json(path)
         if isinstance(kept, dict) and kept.get("key") == key:
@@ -142,6 +144,7 @@ def sketch_json(trunk: ComparedTrunk, finding: SketchFinding) -> dict[str, objec
         "split": finding.split,
         "share": finding.overall.share,
         "known": len(finding.known),
+        "unjudged": finding.num_unjudged,
     }
 
 
