@@ -242,7 +242,7 @@ def leaks(trunks):
             {"kind": "near", "split": "test", "source": "train", "items": 12, "found": []},
         ],
         "sketches": [
-            {"trunk": trunk, "split": split, "share": share, "known": known}
+            {"trunk": trunk, "split": split, "share": share, "known": known, "unjudged": 1_800}
             for trunk in trunks
             for split, share, known in (("train", 0.0003, 2), ("test", 0.0, 0))
         ],

@@ -24,7 +24,7 @@ LEAST_DEVIATION = 1.5
 
 @dataclass(frozen=True, kw_only=True)
 class CrossedMean:
-    """A mean over seeds and items, with its interval."""
+    """A mean over seeds and items, with its interval; from one seed that is over items alone."""
 
     mean: float
     low: float
@@ -34,11 +34,6 @@ class CrossedMean:
     num_seeds: int
     num_items: int
     degrees: float
-
-    @property
-    def counts_seeds(self) -> bool:
-        """Whether the interval says anything of other seeds; from one seed it cannot."""
-        return self.num_seeds > 1
 
 
 class Spread(NamedTuple):

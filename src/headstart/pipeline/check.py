@@ -26,6 +26,8 @@ class SketchFinding:
     overall: Overlap
     known: tuple[int, ...]
     """The items of which at least half was read, by their numbers in the split."""
+    num_unjudged: int
+    """The items of which the sketch has too few 8-grams to tell."""
 
 
 Splits = Mapping[str, Sequence[Example]]
@@ -64,7 +66,14 @@ def check_run(splits: Splits, run: Path) -> tuple[SketchFinding, ...]:
             for index, overlap in enumerate(seen)
             if not overlap.has_few_samples and (overlap.share or 0) >= LEAST_KNOWN_SHARE
         ]
-        findings.append(SketchFinding(split=split, overall=together(seen), known=tuple(known)))
+        findings.append(
+            SketchFinding(
+                split=split,
+                overall=together(seen),
+                known=tuple(known),
+                num_unjudged=sum(overlap.has_few_samples for overlap in seen),
+            )
+        )
     return tuple(findings)
 
 

@@ -4,7 +4,7 @@ Legend: N texts, C labels, D width.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -213,38 +213,25 @@ class LabelLearner:
         return {
             name: (
                 # A copy outside of inference mode, so that a loss may be taken of it.
-                self.vectors(model, split.rows, never).clone(),
+                text_vectors_by(self.plan, model, split.rows, never).clone(),
                 torch.from_numpy(split.targets).to(self.plan.device),
             )
             for name, split in (("train", self.train), ("valid", self.valid))
         }
 
-    def vectors(
-        self, model: Classifier, rows: Sequence[TextRows], should_stop: ShouldStop
-    ) -> Tensor:
-        """Returns the vectors of texts in the plan's precision. Shape (N, D)."""
-        with autocast(self.plan):
-            return text_vectors(model, rows, should_stop)
+    @property
+    def plain_plan(self) -> PlanConfig:
+        """The plan in full precision, in which a classifier answers wherever it is used."""
+        return replace(self.plan, precision="fp32")
 
     @torch.inference_mode()
-    def logits(
-        self, model: Classifier, rows: Sequence[TextRows], should_stop: ShouldStop
+    def valid_logits(
+        self, model: Classifier, plan: PlanConfig, should_stop: ShouldStop
     ) -> NDArray[np.float32]:
-        """Returns the score of each label for each text. Shape (N, C)."""
-        was_training = model.training
-        model.eval()
-        try:
-            vectors_ND = self.vectors(model, rows, should_stop)
-            logits_NC: NDArray[np.float32] = model.head.output(vectors_ND).float().cpu().numpy()
-        finally:
-            model.train(was_training)
-        return logits_NC
-
-    @torch.inference_mode()
-    def valid_logits(self, model: Classifier, should_stop: ShouldStop) -> NDArray[np.float32]:
         """Returns the score of each label for each validation text. Shape (N, C)."""
-        if self.transfer.mode != "frozen":
-            return self.logits(model, self.valid.rows, should_stop)
+        # The vectors of a frozen trunk were kept in the precision of the run's own plan.
+        if self.transfer.mode != "frozen" or plan.precision != self.plan.precision:
+            return logits_by(plan, model, self.valid.rows, should_stop)
         logits_NC: NDArray[np.float32] = (
             model.head.output(self.features["valid"][0]).float().cpu().numpy()
         )
@@ -254,10 +241,10 @@ class LabelLearner:
         """Returns the scores on validation examples, of averaged weights where there are any."""
         state.optimiser.settle()
         if state.average is None:
-            logits_NC = self.valid_logits(state.model, should_stop)
+            logits_NC = self.valid_logits(state.model, self.plan, should_stop)
         else:
             with state.average.in_place_of(state.model):
-                logits_NC = self.valid_logits(state.model, should_stop)
+                logits_NC = self.valid_logits(state.model, self.plan, should_stop)
         return LabelLook(
             epoch=state.step / self.steps_per_epoch,
             scores=score_labels(softened(logits_NC, 1.0), self.valid.targets),
@@ -281,7 +268,7 @@ class LabelLearner:
         self, model: Model[Any, Any], done: Done, should_stop: ShouldStop
     ) -> dict[str, object]:
         """Returns what the final weights are worth on validation and test, calibrated."""
-        valid_NC = self.valid_logits(model, should_stop)
+        valid_NC = self.valid_logits(model, self.plain_plan, should_stop)
         temperature = fit_temperature(valid_NC, self.valid.targets)
         valid = score_labels(softened(valid_NC, temperature), self.valid.targets)
         learning = self.learning_names(model)
@@ -310,7 +297,7 @@ class LabelLearner:
         if not self.test:
             return None
         split = as_split(self.test, self.transfer.labels, self.reader, self.plan.num_threads)
-        logits_NC = self.logits(model, split.rows, should_stop)
+        logits_NC = logits_by(self.plain_plan, model, split.rows, should_stop)
         probability_NC = softened(logits_NC, temperature)
         is_clean = np.array(clean_items(folder, self.test))
         write_test(folder, probability_NC, split.targets, is_clean)
@@ -319,6 +306,29 @@ class LabelLearner:
     def tidy(self, folder: Path) -> None:
         """Removes the checkpoints and the start: a finished transfer has nothing to go on with."""
         tidy_transfer(folder)
+
+
+def text_vectors_by(
+    plan: PlanConfig, model: Classifier, rows: Sequence[TextRows], should_stop: ShouldStop
+) -> Tensor:
+    """Returns the vectors of texts in a plan's precision. Shape (N, D)."""
+    with autocast(plan):
+        return text_vectors(model, rows, should_stop)
+
+
+@torch.inference_mode()
+def logits_by(
+    plan: PlanConfig, model: Classifier, rows: Sequence[TextRows], should_stop: ShouldStop
+) -> NDArray[np.float32]:
+    """Returns the score of each label for each text, read in a plan's precision. Shape (N, C)."""
+    was_training = model.training
+    model.eval()
+    try:
+        vectors_ND = text_vectors_by(plan, model, rows, should_stop)
+        logits_NC: NDArray[np.float32] = model.head.output(vectors_ND).float().cpu().numpy()
+    finally:
+        model.train(was_training)
+    return logits_NC
 
 
 def tidy_transfer(folder: Path) -> None:

@@ -111,6 +111,11 @@ def check_labels(transfer: TransferConfig | None, model: ModelConfig) -> None:
             "The mode is frozen, but the trunk is cold and has nothing to keep. Name a run with "
             "--from, or choose the mode full."
         )
+    if transfer.num_fresh_layers and not transfer.is_warm:
+        raise RecipeError(
+            f"num_fresh_layers is {transfer.num_fresh_layers}, but the trunk is cold and all of "
+            "its layers are fresh. Name a run with --from, or leave --fresh-layers out."
+        )
 
 
 def with_objective(recipe: Recipe, objective: str) -> Recipe:

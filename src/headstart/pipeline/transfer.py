@@ -158,7 +158,7 @@ def transfer_recipe(wanted: Transferring, labelled: Labelled, tokenizer: Tokeniz
             head=LabelHeadConfig(num_labels=len(labelled.labels), pooling=pooling),
         ),
         pooling=pooling,
-        length=min(length, trunk.max_length),
+        length=length,
         sequences_per_step=settings.examples_per_step,
         learning=settings.learning,
         plan=transfer_plan(wanted.place, steps_per_epoch, settings.epochs_for(steps_per_epoch)),

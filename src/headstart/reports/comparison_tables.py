@@ -14,7 +14,6 @@ from headstart.reports.comparison.wording import (
     show_labels,
     show_p,
     show_pair,
-    show_percent,
     show_score,
     show_worth,
 )
@@ -51,9 +50,9 @@ def score_table(comparison: Comparison, size: int, tests: Sequence[str]) -> Tabl
     rows = []
     for system in comparison.systems:
         cells = [show_score(comparison.score(system.key, size, test)) for test in tests]
-        for metric in METRICS:
-            score = comparison.score(system.key, size, main, metric)
-            cells.append(NOTHING_SHOWN if score is None else show_percent(score.mean))
+        cells += [
+            show_score(comparison.score(system.key, size, main, metric)) for metric in METRICS
+        ]
         if any(cell != NOTHING_SHOWN for cell in cells):
             rows.append((name_of(comparison, system.key), *cells))
     return Table(

@@ -7,7 +7,8 @@ from typing import Any
 from headstart.reports.numbers import show_duration, show_share
 from headstart.reports.table import Table
 
-COLUMNS = ("on", "items", "accuracy", "95 % interval", "macro-F1", "calibration error", "loss")
+COLUMNS = ("on", "items", "accuracy", "macro-F1", "calibration error", "loss")
+NOTE_ON_INTERVALS = "In brackets: 95 % intervals of this one classifier over other such texts."
 # Beyond this many labels a confusion table is wider than any screen.
 MOST_LABELS_SHOWN = 12
 
@@ -53,21 +54,30 @@ def score_table(title: str, found: Mapping[str, Any], notes: tuple[str, ...]) ->
         for name, scores in found.items()
     )
     return Table(
-        title=title, columns=COLUMNS, rows=rows, numeric=frozenset(COLUMNS[1:]), notes=notes
+        title=title,
+        columns=COLUMNS,
+        rows=rows,
+        numeric=frozenset(COLUMNS[1:]),
+        notes=(*notes, NOTE_ON_INTERVALS),
     )
 
 
 def score_cells(scores: Mapping[str, Any]) -> tuple[str, ...]:
     """Returns the scores on one set of examples."""
-    low, high = show_share(scores["accuracy_low"]), show_share(scores["accuracy_high"])
     return (
         f"{scores['num_items']:,}",
-        show_share(scores["accuracy"]),
-        f"{low.removesuffix(' %')} to {high}",
-        show_share(scores["macro_f1"]),
-        show_share(scores["calibration_error"]),
+        *(share_cell(scores, name) for name in ("accuracy", "macro_f1", "calibration_error")),
         f"{scores['loss']:.4f}",
     )
+
+
+def share_cell(scores: Mapping[str, Any], name: str) -> str:
+    """Returns a share with its interval where it has one, such as "73.1 % (70.9 to 75.2)"."""
+    low, high = scores.get(f"{name}_low"), scores.get(f"{name}_high")
+    shown = show_share(scores[name])
+    if low is None or high is None:
+        return shown
+    return f"{shown} ({100 * low:.1f} to {100 * high:.1f})"
 
 
 def confusion_tables(found: Mapping[str, Any], labels: Sequence[str]) -> Iterator[Table]:

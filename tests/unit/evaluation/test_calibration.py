@@ -12,6 +12,7 @@ from headstart.errors import DataError
 from headstart.evaluation.calibration import (
     COLDEST,
     HOTTEST,
+    PRIOR_DEVIATION,
     expected_calibration_error,
     fit_temperature,
     reliability,
@@ -28,6 +29,12 @@ def nats(logits, targets, temperature) -> float:
     return total / len(targets)
 
 
+def criterion(logits, targets, temperature) -> float:
+    """The nats of all items and of the temperature under its prior."""
+    prior = np.log(temperature) ** 2 / (2 * PRIOR_DEVIATION**2)
+    return len(targets) * nats(logits, targets, temperature) + prior
+
+
 def drawn(seed, num_items=300, num_labels=3, scale=1.0):
     """Logits that are right about how sure they are, then stretched."""
     generator = np.random.default_rng(seed)
@@ -37,20 +44,22 @@ def drawn(seed, num_items=300, num_labels=3, scale=1.0):
     return logits * scale, targets
 
 
+@pytest.mark.parametrize("num_items", [4, 300])
 @pytest.mark.parametrize("scale", [0.2, 1.0, 3.0, 10.0])
-def test_the_temperature_is_the_best_of_a_fine_grid(scale):
-    logits, targets = drawn(1, scale=scale)
+def test_the_temperature_is_the_best_of_a_fine_grid(scale, num_items):
+    logits, targets = drawn(1, num_items, scale=scale)
     grid = np.geomspace(COLDEST, HOTTEST, 400)
-    best = min(nats(logits, targets, temperature) for temperature in grid)
+    best = min(grid, key=lambda temperature: criterion(logits, targets, temperature))
     fitted = fit_temperature(logits, targets)
-    assert nats(logits, targets, fitted) <= best + 1e-9
+    assert criterion(logits, targets, fitted) <= criterion(logits, targets, best) + 1e-9
+    assert fitted == pytest.approx(best, rel=0.02)
 
 
 def test_stretched_logits_are_shrunk_by_what_they_were_stretched():
     logits, targets = drawn(2, num_items=4_000)
     plain = fit_temperature(logits, targets)
     assert plain == pytest.approx(1, abs=0.1)
-    assert fit_temperature(logits * 4, targets) == pytest.approx(4 * plain, rel=1e-3)
+    assert fit_temperature(logits * 4, targets) == pytest.approx(4 * plain, rel=0.02)
 
 
 @given(
@@ -67,13 +76,30 @@ def test_it_is_bounded_and_never_worse_than_none(seed, num_items, num_labels, sc
         warnings.simplefilter("error")
         fitted = fit_temperature(logits, targets)
     assert COLDEST * 0.999 <= fitted <= HOTTEST * 1.001
-    assert nats(logits, targets, fitted) <= nats(logits, targets, 1.0) + 1e-12
+    plain = criterion(logits, targets, 1.0)
+    assert criterion(logits, targets, fitted) <= plain * (1 + 1e-12)
+    # The prior is at its best at 1, so what is gained elsewhere is gained on the items.
+    assert nats(logits, targets, fitted) <= nats(logits, targets, 1.0) * (1 + 1e-12)
 
 
-def test_separable_texts_of_one_label_give_the_coldest_and_reversed_ones_the_hottest():
+def test_a_few_texts_that_are_all_right_do_not_make_a_classifier_certain():
+    logits = np.tile([1.0, -1.0], (15, 1))
+    fitted = fit_temperature(logits, np.zeros(15, dtype=int))
+    assert 0.4 < fitted < 1
+    assert softened(logits, fitted).max() < 0.995
+
+
+def test_the_more_texts_are_right_the_colder_and_the_more_are_wrong_the_hotter():
     logits = np.array([[2.0, -1.0], [1.0, 0.0], [3.0, 1.0]])
-    assert fit_temperature(logits, np.zeros(3, dtype=int)) == pytest.approx(COLDEST)
-    assert fit_temperature(logits, np.ones(3, dtype=int)) == pytest.approx(HOTTEST)
+    counts = (1, 10, 100, 1_000)
+    right, wrong = (
+        [fit_temperature(np.tile(logits, (n, 1)), np.full(3 * n, label)) for n in counts]
+        for label in (0, 1)
+    )
+    assert right == sorted(right, reverse=True)
+    assert wrong == sorted(wrong)
+    assert COLDEST < right[-1] < 0.3
+    assert wrong[-1] > 15
 
 
 def test_nothing_to_fit_on_changes_nothing():

@@ -20,7 +20,7 @@ from tiny_transfers import (
 from headstart.evaluation.classification import score_labels
 from headstart.models.trunks import Trunk
 from headstart.pipeline.label_learner import LabelLook
-from headstart.pipeline.learner import ScoringStopped
+from headstart.pipeline.learner import Done, ScoringStopped, never
 from headstart.training.averaging import load
 from headstart.training.optimiser import MARK
 from headstart.transfers.unfreezing import depth_of, thawed_depth
@@ -258,6 +258,20 @@ def test_a_look_is_at_the_averaged_weights_and_gives_the_learned_ones_back(new_l
     assert learner.validate(state) == seen
     load(state.model, learned)
     assert learner.validate(state).scores.loss != seen.scores.loss
+
+
+@pytest.mark.parametrize("mode", ["full", "frozen"])
+def test_results_are_in_full_precision_as_the_classifier_will_answer(new_learner, tmp_path, mode):
+    learner = new_learner(SETTINGS[mode])
+    halved = replace(learner, plan=replace(learner.plan, precision="bf16"))
+    state = learner.new_state()
+    learner.trainer(lambda state, _: state.step == 3).run(state)
+    looks = [one.validate(state).scores.loss for one in (learner, halved)]
+    assert looks[0] != looks[1]
+    done = Done(folder=tmp_path / "run", num_steps=3, best_step=3, seconds=1.0)
+    plain, other = (one.results(state.model, done, never) for one in (learner, halved))
+    assert plain["test"] is not None
+    assert plain == other
 
 
 def look(best_by, probabilities, targets=(0, 1, 1)) -> float:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import safetensors.torch
 import torch
+from sklearn.metrics import f1_score
 
 from headstart.pipeline.test_scores import both_scores, write_test
 
@@ -19,6 +20,30 @@ def test_both_tests_are_scored_by_the_items_they_have():
     assert scores["clean"]["confusion"] == ((1, 0), (1, 0))
     expected = -np.log([0.9, 0.3]).mean()
     assert scores["clean"]["loss"] == pytest.approx(expected)
+
+
+def test_macro_f1_and_calibration_have_the_intervals_of_other_such_tests():
+    generator = np.random.default_rng(0)
+    probabilities = generator.dirichlet([1, 1, 1], 400)
+    targets = np.array([generator.choice(3, p=row) for row in probabilities])
+    scores = both_scores(probabilities, targets, np.ones(400, dtype=bool))["full"]
+    # The bootstrap asks the same in another way.
+    drawn = [generator.integers(0, 400, 400) for _ in range(200)]
+    f1 = [
+        f1_score(targets[rows], probabilities[rows].argmax(axis=1), average="macro")
+        for rows in drawn
+    ]
+    low, high = scores["macro_f1_low"], scores["macro_f1_high"]
+    assert low < scores["macro_f1"] < high
+    assert high - low == pytest.approx(2 * 1.96 * np.std(f1), rel=0.3)
+    error = scores["calibration_error"]
+    assert 0 <= scores["calibration_error_low"] < error < scores["calibration_error_high"] < 1
+
+
+def test_a_single_item_has_scores_without_those_intervals():
+    scores = both_scores(PROBABILITIES, TARGETS, np.array([True, False, False, False]))["clean"]
+    assert (scores["num_items"], scores["macro_f1_low"], scores["macro_f1_high"]) == (1, None, None)
+    assert scores["calibration_error_low"] is scores["calibration_error_high"] is None
 
 
 def test_where_nothing_is_clean_there_is_nothing_to_score():

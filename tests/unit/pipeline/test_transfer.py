@@ -31,6 +31,7 @@ from headstart.corpora.leaks.normalisation import words
 from headstart.corpora.leaks.sketch import Sketcher
 from headstart.corpora.leaks.sketch_file import SKETCH_FILE, write_sketch
 from headstart.errors import DataError, RecipeError, RunError
+from headstart.evaluation.calibration import PRIOR_DEVIATION
 from headstart.files import read_sealed_json, sha256_of
 from headstart.pipeline import label_learner, training_run
 from headstart.pipeline.check import check, read_splits
@@ -224,10 +225,14 @@ def test_the_temperature_is_the_one_that_explains_the_validation_examples_best(f
         log_probability = log_softmax(logits / np.exp(log_temperature), axis=1)
         return -log_probability[np.arange(len(targets)), targets].mean()
 
-    best = minimize_scalar(loss, bounds=(np.log(0.05), np.log(20)), method="bounded")
+    def criterion(log_temperature):
+        prior = (log_temperature / PRIOR_DEVIATION) ** 2 / 2
+        return loss(log_temperature) + prior / len(targets)
+
+    best = minimize_scalar(criterion, bounds=(np.log(0.05), np.log(20)), method="bounded")
     seen = read_results(home / mode)
-    assert loss(np.log(seen["temperature"])) == pytest.approx(best.fun, abs=1e-4)
-    assert seen["valid"]["loss"] == pytest.approx(best.fun, abs=1e-3)
+    assert criterion(np.log(seen["temperature"])) == pytest.approx(best.fun, abs=1e-4)
+    assert seen["valid"]["loss"] == pytest.approx(loss(best.x), abs=1e-3)
 
 
 def test_the_test_is_scored_once_and_never_looked_at_before(start, tmp_path, monkeypatch):
@@ -318,6 +323,22 @@ def test_a_classifier_is_no_start_wherever_one_is_named(finished, tmp_path):
             ask()
         assert str(caught.value) == said
     assert not (tmp_path / "run").exists()
+
+
+def test_fresh_layers_of_a_cold_start_are_refused(tmp_path):
+    files = write_examples(tmp_path)
+    with pytest.raises(RecipeError, match="num_fresh_layers is 1, but the trunk is cold"):
+        begun_transfer(tmp_path / "run", None, files, settings(num_fresh_layers=1))
+
+
+def test_a_length_beyond_the_trunks_positions_is_refused_and_the_last_one_kept(start, tmp_path):
+    files = write_examples(tmp_path)
+    longest = read_recipe(start).model.trunk.max_length
+    folder = begun_transfer(tmp_path / "run", start, files, settings(length=longest))
+    assert read_recipe(folder).length == longest
+    with pytest.raises(RecipeError, match=rf"A length of {longest + 1:,} .* 1 to {longest:,}\."):
+        begun_transfer(tmp_path / "more", start, files, settings(length=longest + 1))
+    assert not (tmp_path / "more" / "recipe.json").exists()
 
 
 def test_a_trunk_of_another_kind_is_refused_before_there_is_a_run(tmp_path):

@@ -192,6 +192,12 @@ def test_the_forest_has_the_primary_on_top_and_its_interval_in_points(seen):
     assert axes.texts[0].get_text() == f"warm {MINUS} cold, 1,000 labels"
 
 
+def test_the_ticks_of_the_forest_bear_their_sign(seen):
+    axes = differences.draw(seen).axes[0]
+    shown = [axes.xaxis.get_major_formatter()(points) for points in (-5.0, 0.0, 2.5)]
+    assert shown == [f"{MINUS}5", "0", "+2.5"]
+
+
 def test_without_differences_there_is_no_forest(comparison_results):
     results = comparison_results()
     del results["differences"]

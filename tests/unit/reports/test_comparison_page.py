@@ -198,7 +198,13 @@ def test_figures_have_names_and_tables_have_headers(results, read_page):
         (lambda r: r["verdict"].update(better_line="tfidf"), "TF-IDF is the better choice."),
         (lambda r: r["question"].update(note="The text is generated."), "The text is generated."),
         (lambda r: r["jobs"][0].update(state="stopped"), "1 of 15 jobs had not finished"),
-        (lambda r: r["leaks"].update(num_clean=2_134), "All 2,134 test items are clean"),
+        (lambda r: r["leaks"].update(num_clean=2_134), "none is a copy of the labelled text."),
+        (
+            lambda r: r["leaks"]["sketches"][1].update(share=0.031),
+            "Of 2,134 test items 1,800 are too short to be held against the sketch of film-en one "
+            "by one; of the 8-grams of the test as a whole about 3.1 % were known.",
+        ),
+        (lambda r: r["leaks"]["sketches"][1].update(share=None), "together they are too short"),
         (lambda r: None, "Beyond the last epoch shown went on: frozen."),
         (lambda r: r["question"]["test"].update(num_clean=2_134), "test items, all of them clean"),
         (lambda r: r["leaks"].update(findings=[{"kind": "near", "items": 0}]), "No copy was found"),

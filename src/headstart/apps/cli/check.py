@@ -159,6 +159,7 @@ def finding_json(finding: SketchFinding) -> dict[str, object]:
         "share": finding.overall.share,
         "sampled": finding.overall.num_sampled,
         "known": list(finding.known),
+        "unjudged": finding.num_unjudged,
     }
 
 
@@ -169,5 +170,6 @@ def finding_sentence(finding: SketchFinding) -> str:
         return f"{finding.split}: too short for the run's sketch to say anything."
     return (
         f"{finding.split}: about {100 * share:.1f} % of its 8-grams were in the text of the run "
-        f"({finding.overall.num_sampled:,} sampled); {len(finding.known):,} items at least half."
+        f"({finding.overall.num_sampled:,} sampled); {len(finding.known):,} items at least half, "
+        f"and {finding.num_unjudged:,} are too short to be judged one by one."
     )

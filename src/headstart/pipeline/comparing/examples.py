@@ -23,6 +23,8 @@ EXAMPLES_FOLDER, LEAKS_FILE = "examples", "leaks.json"
 MOST_SHOWN = 50
 # An interval counts how items differ from each other, which takes two.
 FEWEST_CLEAN = 2
+# What was kept in an older form is found again.
+LEAKS_VERSION = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +92,7 @@ def find_leaks(
 ) -> Leaks:
     """Runs the leak guard once for all jobs; what it found is kept beside them."""
     path = folder / LEAKS_FILE
-    key = json_digest([examples.key, [trunk.sha256 for trunk in trunks]])
+    key = json_digest([LEAKS_VERSION, examples.key, [trunk.sha256 for trunk in trunks]])
     if path.exists():
         kept = read_sealed_json(path)
         if isinstance(kept, dict) and kept.get("key") == key:
@@ -149,6 +151,7 @@ def sketch_json(trunk: ComparedTrunk, finding: SketchFinding) -> dict[str, objec
         "split": finding.split,
         "share": finding.overall.share,
         "known": len(finding.known),
+        "unjudged": finding.num_unjudged,
     }
 
 

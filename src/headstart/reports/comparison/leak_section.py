@@ -22,6 +22,7 @@ def leak_section(comparison: Comparison) -> Section:
         title="Leaks",
         body=join(
             clean_sentence(comparison.leaks),
+            unjudged_sentences(comparison.leaks),
             copies(comparison.leaks.get("findings")),
             known(comparison.leaks.get("sketches")),
         ),
@@ -34,7 +35,8 @@ def clean_sentence(leaks: Mapping[str, object]) -> Html:
     if not isinstance(num_clean, int) or not isinstance(num_test, int):
         return Html("")
     if num_clean == num_test:
-        said = f"All {num_test:,} test items are clean: none is a copy of what was trained on."
+        # What a trunk had read is told apart: its sketch cannot judge every item.
+        said = f"All {num_test:,} test items are clean: none is a copy of the labelled text."
     else:
         gone = num_test - num_clean
         left_out = "1 is a copy" if gone == 1 else f"{gone:,} are copies"
@@ -43,6 +45,27 @@ def clean_sentence(leaks: Mapping[str, object]) -> Html:
             "on and left out of the clean test."
         )
     return paragraph(escape(said))
+
+
+def unjudged_sentences(leaks: Mapping[str, object]) -> Html:
+    """Returns for each trunk how many test items its sketch could not judge one by one."""
+    num_test = leaks.get("num_test")
+    if not isinstance(num_test, int):
+        return Html("")
+    said = []
+    for row in listed(leaks.get("sketches")):
+        num_unjudged, share = row.get("unjudged"), row.get("share")
+        if row.get("split") != "test" or not isinstance(num_unjudged, int) or not num_unjudged:
+            continue
+        told = "together they are too short as well"
+        if isinstance(share, int | float):
+            told = f"of the 8-grams of the test as a whole about {show_share(share)} were known"
+        are = "is" if num_unjudged == 1 else "are"
+        said.append(
+            f"Of {num_test:,} test items {num_unjudged:,} {are} too short to be held against the "
+            f"sketch of {show_value(row.get('trunk'))} one by one; {told}."
+        )
+    return paragraph(escape(" ".join(said))) if said else Html("")
 
 
 def copies(findings: object) -> Html:
@@ -71,11 +94,19 @@ def known(sketches: object) -> Html:
     for row in listed(sketches):
         share = row.get("share")
         shown = show_share(share) if isinstance(share, int | float) else NOTHING_SHOWN
-        trunk, split, items = (show_value(row.get(key)) for key in ("trunk", "split", "known"))
-        rows.append((trunk, split, shown, items))
+        trunk, split, items, unjudged = (
+            show_value(row.get(key)) for key in ("trunk", "split", "known", "unjudged")
+        )
+        rows.append((trunk, split, shown, items, unjudged))
     if not rows:
         return Html("")
-    columns = ("trunk", "split", "stretches of 8 words known to it", "items known")
+    columns = (
+        "trunk",
+        "split",
+        "stretches of 8 words known to it",
+        "items known",
+        "items too short",
+    )
     notes = [NOTE_ON_SKETCHES]
     if any(row[2] == NOTHING_SHOWN for row in rows):
         notes.append("A dash: the texts are too short to tell.")

@@ -122,9 +122,7 @@ def finish(axes: Axes, rows: list[Difference]) -> None:
     axes.yaxis.set_visible(False)
     axes.grid(axis="x", color=COLOURS["hairline"].light, linewidth=0.6)
     axes.set_axisbelow(True)
-    axes.xaxis.set_major_formatter(
-        lambda value, _: (f"{value:+g}" if value else "0").replace("-", MINUS)
-    )
+    axes.xaxis.set_major_formatter(lambda value, _: show_tick(value))
     axes.set_xlabel("points; right of 0: the first named is better")
 
 
