@@ -37,7 +37,7 @@ def main() -> None:
     parts = ("verdict", "scores", "differences", "label_worth", "question", "leaks")
     answer = {name: results[name] for name in parts}
     answer["leaks"] = {name: results["leaks"][name] for name in ("sketches", "num_clean")}
-    answer["question_asked"] = answer.pop("question")
+    answer["question_asked"] = without_folders(answer.pop("question"))
     keep(
         "-".join(["demo", *(flag.removeprefix("--") for flag in flags)]),
         {
@@ -49,6 +49,16 @@ def main() -> None:
             **answer,
         },
     )
+
+
+def without_folders(value):
+    """Returns what was found with files by their names: folders are one machine's business."""
+    if isinstance(value, dict):
+        return {name: without_folders(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [without_folders(one) for one in value]
+    is_path = isinstance(value, str) and Path(value).is_absolute()
+    return Path(value).name if is_path else value
 
 
 def watched_run(words: list[str]) -> tuple[float, int]:

@@ -1,12 +1,17 @@
 """Options that belong together reach a command as one typed value."""
 
+from __future__ import annotations
+
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from headstart.pipeline.planning import Place
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
@@ -36,6 +41,18 @@ class Workplace:
     device: str
     num_threads: int | None
     seed: int
+
+    def to_place(self, *, is_deterministic: bool) -> Place:
+        """Returns where a run is done, on a device that is there."""
+        from headstart.pipeline.planning import Place
+        from headstart.pipeline.this_machine import choose_device
+
+        return Place(
+            device=choose_device(self.device),
+            num_threads=self.num_threads,
+            seed=self.seed,
+            is_deterministic=is_deterministic,
+        )
 
 
 # More than any machine has cores; PyTorch takes any number, and dies of some.

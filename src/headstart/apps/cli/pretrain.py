@@ -240,9 +240,8 @@ def to_pretraining(
 ) -> Pretraining:
     """Returns what the options mean."""
     from headstart.pipeline.corpus_stores import CorpusConfig
-    from headstart.pipeline.planning import Budget, Place
+    from headstart.pipeline.planning import Budget
     from headstart.pipeline.pretrain import Pretraining
-    from headstart.pipeline.this_machine import choose_device
 
     return Pretraining(
         recipe=recipe,
@@ -256,12 +255,7 @@ def to_pretraining(
         budget=Budget(
             minutes=wanted.minutes, num_tokens=wanted.num_tokens, num_steps=wanted.num_steps
         ),
-        place=Place(
-            device=choose_device(workplace.device),
-            num_threads=workplace.num_threads,
-            seed=workplace.seed,
-            is_deterministic=deterministic,
-        ),
+        place=workplace.to_place(is_deterministic=deterministic),
         tokenizer=wanted.tokenizer,
         start=wanted.start,
         kept_out=wanted.keep_out,

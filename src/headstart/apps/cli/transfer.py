@@ -276,20 +276,13 @@ def to_transferring(
     deterministic: bool,
 ) -> Transferring:
     """Returns what the options mean."""
-    from headstart.pipeline.planning import Place
-    from headstart.pipeline.this_machine import choose_device
     from headstart.pipeline.transfer import Transferring
 
     return Transferring(
         recipe=recipe,
         examples=examples.to_config(draw=workplace.seed),
         settings=settings,
-        place=Place(
-            device=choose_device(workplace.device),
-            num_threads=workplace.num_threads,
-            seed=workplace.seed,
-            is_deterministic=deterministic,
-        ),
+        place=workplace.to_place(is_deterministic=deterministic),
         start=kept.start,
         tokenizer=kept.tokenizer,
     )

@@ -13,15 +13,12 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from headstart.corpora.examples import Example
 from headstart.evaluation.baselines import BASELINES
 from headstart.evaluation.calibration import Floats, fit_temperature, softened
-from headstart.evaluation.classification import score_labels
+from headstart.evaluation.classification import LEAST_PROBABILITY, score_labels
 from headstart.files import sha256_of, sweep, write_json, write_sealed_json
 from headstart.pipeline.examples import ExamplesConfig, Labelled, example_hashes, read_labelled
 from headstart.pipeline.run_files import MANIFEST_FILE, RESULTS_FILE, TEST_FILE
 from headstart.pipeline.seen import clean_items, write_seen
 from headstart.pipeline.test_scores import both_scores, write_test
-
-# The logarithm of 0 is no number; what is rarer than this is as good as never.
-LEAST_PROBABILITY = 1e-12
 
 
 def run_baseline(kind: str, config: ExamplesConfig, folder: Path) -> None:

@@ -63,13 +63,11 @@ def curves_json(curves: Mapping[Place, Sequence[Curve]]) -> list[Json]:
                 "size": size,
                 "epochs": [epoch for epoch, _ in of_seeds[0][:length]],
                 "mean": mean_E.tolist(),
-                "low": None if half_E is None else np.maximum(0, mean_E - half_E).tolist(),
-                "high": None if half_E is None else np.minimum(1, mean_E + half_E).tolist(),
+                "low": [] if half_E is None else np.maximum(0, mean_E - half_E).tolist(),
+                "high": [] if half_E is None else np.minimum(1, mean_E + half_E).tolist(),
                 "by_seed": [[share for _, share in curve] for curve in of_seeds],
             }
         )
-        if half_E is None:
-            rows[-1] |= {"low": [], "high": []}
     return rows
 
 

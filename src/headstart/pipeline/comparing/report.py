@@ -5,18 +5,18 @@ from pathlib import Path
 from typing import Any
 
 from headstart.files import read_json, write_bytes
+from headstart.pipeline.run_files import RESULTS_FILE
 from headstart.reports.comparison.reading import comparison_of
 from headstart.reports.comparison_page import comparison_page
 from headstart.reports.figures import COMPARISON_FIGURES
 from headstart.reports.figures.style import FORMATS, render
 
-RESULTS_NAME = "results.json"
 REPORT_NAME = "report.html"
 
 
 def write_report(results: Mapping[str, Any], folder: Path) -> list[Path]:
     """Writes the page and the figures of a comparison into its folder, and returns the files."""
-    comparison = comparison_of(results, str(folder / RESULTS_NAME))
+    comparison = comparison_of(results, str(folder / RESULTS_FILE))
     report = folder / REPORT_NAME
     write_bytes(report, comparison_page(results).encode())
     paths = [report]
@@ -33,7 +33,7 @@ def write_report(results: Mapping[str, Any], folder: Path) -> list[Path]:
 
 def redraw_report(folder: Path) -> list[Path]:
     """Writes the report again from what the folder keeps, without any run or text."""
-    place = folder / RESULTS_NAME
+    place = folder / RESULTS_FILE
     results = read_json(place)
     # Said with the file's own name before anything is drawn.
     comparison_of(results, str(place))
