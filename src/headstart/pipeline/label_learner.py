@@ -3,7 +3,7 @@
 Legend: N texts, C labels, D width.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -58,6 +58,8 @@ from headstart.transfers.unfreezing import (
 # Of two epochs with as many right answers, the one that was surer of them is better: by at most a
 # tenth of what an answer counts, however many there are and however wrong it was.
 TIE_WEIGHT, MOST_LOSS = 1e-4, 1_000.0
+# On a GPU rows are padded to a multiple of this.
+LENGTH_STEP = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +151,14 @@ class LabelLearner:
         objective = Labels(self.label_weights)
         batches = self.feature_batches if self.transfer.mode == "frozen" else Ahead(self.batches)
         return Trainer(
-            objective, self.recipe.learning, self.plan, batches, after_step, self.before_step
+            objective,
+            self.recipe.learning,
+            self.plan,
+            batches,
+            after_step,
+            self.before_step,
+            # Another part of the trunk learns from time to time.
+            is_always_alike=self.transfer.mode != "gradual",
         )
 
     @cached_property
@@ -177,9 +186,18 @@ class LabelLearner:
                 [int(self.train.targets[index]) for index in part],
                 [self.train.names[index] for index in part],
                 self.plan.device,
+                length=self.padded_length(part),
             )
             for part in np.array_split(chosen, num_parts)
         ]
+
+    def padded_length(self, chosen: Iterable[int]) -> int:
+        """Returns the length that examples are padded to: their longest, or one of a few."""
+        longest = max(len(row) for index in chosen for row in self.train.rows[index])
+        if not self.plan.can_record:
+            return longest
+        # Steps are recorded by their shape, so there are few of them.
+        return max(longest, min(self.recipe.length, -(-longest // LENGTH_STEP) * LENGTH_STEP))
 
     def feature_batches(self, step: int) -> Sequence[FeatureBatch]:
         """Returns a step over the vectors of a frozen trunk."""

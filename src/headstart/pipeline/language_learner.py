@@ -59,8 +59,7 @@ class LanguageLearner:
             load(model, self.start)
         model.to(self.plan.device)
         if self.plan.is_compiled:
-            # In place: the names of the weights stay what they are.
-            model.trunk.compile()
+            model.trunk.compile_layers()
         rowwise = use_rows(model, self.recipe, self.plan.device)
         decay = self.recipe.learning.average_decay
         return TrainingState(
@@ -72,7 +71,15 @@ class LanguageLearner:
     def trainer(self, after_step: AfterStep) -> Trainer:
         """Returns the loop over this text, which is made ready one step ahead."""
         batches = Ahead(self.batches)
-        return Trainer(self.objective, self.recipe.learning, self.plan, batches, after_step)
+        return Trainer(
+            self.objective,
+            self.recipe.learning,
+            self.plan,
+            batches,
+            after_step,
+            # How many candidates are drawn differs from step to step.
+            is_always_alike=self.recipe.learning.head != "sampled",
+        )
 
     def batches(self, step: int) -> Sequence[Batch]:
         """Returns the parts of a step on the plan's device."""
