@@ -106,6 +106,11 @@ class LabelLearner:
         return steps_in_epoch(len(self.train.rows), self.recipe.sequences_per_step)
 
     @property
+    def keeps_checkpoints(self) -> bool:
+        """Whether a finished run has its last checkpoint still: it has only its weights."""
+        return False
+
+    @property
     def num_epochs(self) -> int:
         """The epochs that are planned."""
         return -(-self.plan.num_steps // self.steps_per_epoch)

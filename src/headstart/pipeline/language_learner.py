@@ -122,6 +122,11 @@ class LanguageLearner:
         """The steps in which the text is read once."""
         return self.stream.steps_per_epoch
 
+    @property
+    def keeps_checkpoints(self) -> bool:
+        """Whether a finished run has its last checkpoint still: it can be gone on from."""
+        return True
+
     def is_enough(self, _step: int, _best_step: int) -> bool:
         """Whether a run may end before its last step: its rate falls to the end, so never."""
         return False

@@ -148,8 +148,6 @@ def num_steps_in(seconds: float, learner: LanguageLearner) -> int:
         has_enough = step + 1 >= NUM_WARM_STEPS + NUM_TIMED_STEPS and elapsed > SECONDS_MEASURED
         if is_late or has_enough:
             break
-    # Recorded steps hold memory, and what holds them holds itself.
-    judged.recorded = None
     # What the first steps took longer is the compiling, and is paid for out of the budget.
     step_seconds = statistics.median(durations[max(NUM_WARM_STEPS, len(durations) // 2) :])
     first_seconds = sum(durations[:NUM_WARM_STEPS]) - NUM_WARM_STEPS * step_seconds

@@ -104,8 +104,10 @@ class Trainer:
         state.model.train()
         judged = LossOfBatch(self.objective, state.model)
         if self.is_always_alike and self.plan.can_record and state.optimiser.can_be_recorded:
+            # Of another module: one that held itself would hold the GPU's memory too.
+            alike = LossOfBatch(self.objective, state.model)
             judged.recorded = RecordedSteps(
-                lambda batch: self.learn_on_device(state, judged, batch),
+                lambda batch: self.learn_on_device(state, alike, batch),
                 state.optimiser.forget_gradients,
             )
         return judged
