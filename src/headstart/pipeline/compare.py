@@ -36,7 +36,7 @@ def run_comparison(wanted: Comparison, folder: Path, watch: Watch, show: ShowSwe
         folder=folder,
         trunks=trunks,
         examples=examples,
-        systems=systems_of([trunk.facts for trunk in trunks]),
+        systems=systems_of([trunk.facts for trunk in trunks], wanted.systems),
         sweep=Sweep(
             sizes=checked_sizes(wanted.sizes, len(train)),
             num_seeds=wanted.num_seeds,

@@ -6,6 +6,7 @@ from datetime import date
 from pathlib import Path
 
 from headstart import __version__
+from headstart.evaluation.crossed import CrossedMean, crossed_share
 from headstart.files import sha256_of
 from headstart.pipeline.comparing.answers import Answers, read_answers
 from headstart.pipeline.comparing.config import Comparison
@@ -25,7 +26,7 @@ from headstart.pipeline.environment import environment
 from headstart.pipeline.run_files import read_results
 from headstart.transfers.settings import TransferSettings
 from headstart.transfers.sweep import Job, Sweep, System, TrunkFacts
-from headstart.transfers.verdict import Evidence, verdict
+from headstart.transfers.verdict import Evidence, unasked_verdict, verdict
 
 VERSION = 1
 JOBS_FOLDER = "jobs"
@@ -94,13 +95,25 @@ def decided(done: Done, answers: Answers) -> Json:
     """Returns the differences, what trunks are worth in labels, and the verdict."""
     found = differences(answers, done.systems, done.facts, done.sweep.sizes)
     worth = worths(answers, done.systems, done.facts)
-    asked = next(row for row in found if row.is_primary)
-    others = [row for row in found if row.test == MAIN_TEST and not row.is_primary]
-    answer = verdict(Evidence(primary=asked, others=others, worths=worth[asked.of]))
+    asked = next((row for row in found if row.is_primary), None)
+    if asked is None:
+        answer = unasked_verdict(plain_scores(done, answers), MAIN_TEST, max(done.sweep.sizes))
+    else:
+        others = [row for row in found if row.test == MAIN_TEST and not row.is_primary]
+        answer = verdict(Evidence(primary=asked, others=others, worths=worth[asked.of]))
     return {
         "differences": [asdict(row) for row in found],
         "label_worth": worths_json(worth),
         "verdict": asdict(answer),
+    }
+
+
+def plain_scores(done: Done, answers: Answers) -> dict[str, CrossedMean]:
+    """Returns the accuracy of every system with the most labels, by what it is called."""
+    largest = max(done.sweep.sizes)
+    return {
+        system.name: crossed_share(answers.right((system.key, largest), MAIN_TEST))
+        for system in done.systems
     }
 
 
