@@ -158,10 +158,10 @@ def seed_draws(seed: int, device: str) -> None:
         torch.cuda.manual_seed(seed)
 
 
-def total_counts(batches: Sequence[StepBatch]) -> Mapping[str, int]:
-    """Returns how many answers of each kind a step asks for; at least one, to divide by."""
+def total_counts(batches: Sequence[StepBatch]) -> Mapping[str, float]:
+    """Returns how many answers of each kind a step asks for; 1 for none, to divide by."""
     names = batches[0].counts
-    return {name: max(1, sum(batch.counts[name] for batch in batches)) for name in names}
+    return {name: sum(batch.counts[name] for batch in batches) or 1 for name in names}
 
 
 @contextlib.contextmanager
