@@ -121,6 +121,7 @@ SURFACE = {
         "--label-column",
         "--group",
         "--systems",
+        "--unlabelled",
         "--epochs",
         "--length",
         "--long-texts",

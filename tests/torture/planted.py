@@ -38,6 +38,7 @@ SETTINGS = ComparedSettings(
     cold=replace(OWN.cold, epochs=10, fewest_steps=60),
     frozen=replace(OWN.frozen, epochs=20, fewest_steps=60),
     gradual=replace(OWN.gradual, epochs=10, fewest_steps=60),
+    taught=replace(OWN.taught, epochs=3, fewest_steps=60),
 )
 # For what does not ask whether anything is learned.
 HASTY = ComparedSettings(
@@ -45,6 +46,7 @@ HASTY = ComparedSettings(
     cold=replace(OWN.cold, epochs=2, fewest_steps=0),
     frozen=replace(OWN.frozen, epochs=2, fewest_steps=0),
     gradual=replace(OWN.gradual, epochs=2, fewest_steps=0),
+    taught=replace(OWN.taught, epochs=1, fewest_steps=0),
 )
 
 

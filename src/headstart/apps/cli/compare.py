@@ -15,6 +15,7 @@ from headstart.apps.cli.example_files import absolute
 from headstart.apps.cli.options import THREADS, json_option, packed
 from headstart.apps.cli.output import print_json, print_tables
 from headstart.apps.cli.pretrain import FOLDER
+from headstart.apps.cli.pretrain import absolute as absolute_files
 from headstart.apps.cli.run_type import RUN_TYPE
 from headstart.apps.cli.stopping import exit_if_stopped, stopping
 from headstart.apps.cli.sweep_progress import shown_jobs
@@ -90,6 +91,7 @@ class Rivals:
     """Which systems are compared, and how much of a text their networks read."""
 
     systems: tuple[Kind, ...]
+    unlabelled: tuple[str, ...]
     epochs: int | None
     length: int | None
     long_texts: LongTexts | None
@@ -162,7 +164,14 @@ rival_options = packed(
         show_default=True,
         help=f"What is compared: warm, and any of {', '.join(get_args(Kind)[1:])}.",
     ),
-    click.option("--epochs", type=COUNT_TYPE, help=f"Times all is read.  {SYSTEMS_OWN}"),
+    click.option(
+        "--unlabelled",
+        multiple=True,
+        help="Texts without labels, as a corpus, for a system taught beside the others.",
+    ),
+    click.option(
+        "--epochs", type=COUNT_TYPE, help=f"Times all is read, but by taught.  {SYSTEMS_OWN}"
+    ),
     click.option("--length", type=COUNT_TYPE, help="Pieces read at once.  [default: the trunk's]"),
     click.option(
         "--long-texts",
@@ -244,6 +253,7 @@ def to_comparison(
         minutes=extent.minutes,
         rates=extent.rates,
         systems=rivals.systems,
+        unlabelled=absolute_files(rivals.unlabelled) if rivals.unlabelled else (),
         settings=ComparedSettings().reading(
             epochs=rivals.epochs, length=rivals.length, long_texts=rivals.long_texts
         ),

@@ -1,7 +1,7 @@
 """Finished jobs to results.json: every number of a comparison, and the verdict upon them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from headstart import __version__
 from headstart.evaluation.crossed import CrossedMean, crossed_share
 from headstart.files import sha256_of
 from headstart.pipeline.comparing.answers import Answers, read_answers
-from headstart.pipeline.comparing.config import Comparison
+from headstart.pipeline.comparing.config import OTHER_TEACHERS, TEACHERS, Comparison
 from headstart.pipeline.comparing.curves import curves_json, epochs_to_cold_best, read_curves
 from headstart.pipeline.comparing.errors import errors_worth_reading
 from headstart.pipeline.comparing.examples import ComparedExamples, Leaks
@@ -24,6 +24,7 @@ from headstart.pipeline.comparing.scores import (
 from headstart.pipeline.comparing.trunks import ComparedTrunk
 from headstart.pipeline.environment import environment
 from headstart.pipeline.run_files import read_results
+from headstart.pipeline.taught import read_teaching
 from headstart.transfers.settings import TransferSettings
 from headstart.transfers.sweep import Job, Sweep, System, TrunkFacts
 from headstart.transfers.verdict import Evidence, unasked_verdict, verdict
@@ -48,6 +49,8 @@ class Done:
     sweep: Sweep
     jobs: tuple[Job, ...]
     chosen: ChosenSettings
+    unlabelled: Mapping[str, str] = field(default_factory=dict)
+    """The SHA-256 of each file of texts without labels."""
 
     @property
     def facts(self) -> tuple[TrunkFacts, ...]:
@@ -150,11 +153,27 @@ def question_json(done: Done) -> Json:
     return {
         "trunks": [trunk.as_json() for trunk in done.trunks],
         **files,
+        **unlabelled_json(done),
         "labels": list(labelled.labels),
         "sizes": list(done.sweep.sizes),
         "seeds": list(range(done.sweep.num_seeds)),
         "settings": settings_json(done),
     }
+
+
+def unlabelled_json(done: Done) -> Json:
+    """Returns the texts without labels as the first student had them; nothing where none has."""
+    first = [
+        job
+        for job in done.jobs
+        if job.system.kind == "taught" and (job.size, job.seed) == (max(done.sweep.sizes), 0)
+    ]
+    teaching = read_teaching(done.jobs_folder / first[0].name) if first else None
+    if teaching is None:
+        return {}
+    counts = {name: count for name, count in teaching.items() if name.startswith("num_")}
+    files = [{"path": path, "sha256": digest} for path, digest in done.unlabelled.items()]
+    return {"unlabelled": {"files": files, **counts}}
 
 
 def file_sha256(name: str) -> str | None:
@@ -194,6 +213,14 @@ def network_json(system: System, done: Done) -> Json:
         "layer_decay": settings.transfer.layer_decay,
         "dropout": settings.dropout,
         "rates_tried": list(done.wanted.rates) or [1.0],
+    } | (teachers_json(settings) if system.kind == "taught" else {})
+
+
+def teachers_json(settings: TransferSettings) -> Json:
+    """Returns who taught a student, and how much its own labels count beside that."""
+    return {
+        "teachers": [*TEACHERS, *OTHER_TEACHERS],
+        "labelled_weight": settings.transfer.labelled_weight,
     }
 
 
