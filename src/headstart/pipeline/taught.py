@@ -5,7 +5,7 @@ With the answers kept, a run goes on without its teachers, and as if it had neve
 Legend: N texts, C labels.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,7 @@ def read_taught(folder: Path, reading: Reading, watch: Watch) -> Taught | None:
             )
     tensors = read_tensors(folder / TAUGHT_FILE, teaching["sha256"])
     numbers = tensors["numbers"].tolist()
+    reading = replace(reading, text_column=teaching["text_column"])
     documents = numbered(watch.read(paths, reading, "Reading texts without labels"), numbers)
     return Taught(
         texts=[document.plain for document in documents],

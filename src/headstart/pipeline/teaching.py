@@ -4,7 +4,7 @@ Legend: N texts, C labels.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from headstart.corpora.tables import source_sha256
 from headstart.errors import RecipeError, RunError
 from headstart.models.config import MOST, require_whole
 from headstart.pipeline.calibrated_baseline import fit_baseline
-from headstart.pipeline.classifier import load_classifier, probabilities
+from headstart.pipeline.classifier import load_classifier, parts_of, probabilities
 from headstart.pipeline.examples import ExamplesConfig, Labelled
 from headstart.pipeline.planning import Place
 from headstart.pipeline.run_files import WEIGHTS_FILE, is_finished, read_recipe
@@ -42,6 +42,8 @@ class Teaching:
     most: int = MOST_UNLABELLED
     """So many texts at most, drawn where there are more."""
     seed: int = 0
+    text_column: str | None = None
+    """The column of tables that holds the text; None finds it."""
 
     def __post_init__(self) -> None:
         require_whole(self, "most", at_least=1, at_most=MOST)
@@ -59,7 +61,8 @@ def teach(
     for teacher in teaching.teachers:
         if teacher != TFIDF:
             require_teacher(Path(teacher), labelled.labels)
-    paths, reading = [Path(name) for name in teaching.unlabelled], examples.reading()
+    paths = [Path(name) for name in teaching.unlabelled]
+    reading = replace(examples.reading(), text_column=teaching.text_column)
     drawn = draw_unlabelled(
         watch.read(paths, reading, "Reading texts without labels"),
         held_out_marks([*labelled.valid, *labelled.test]),
@@ -68,10 +71,10 @@ def teach(
     )
     for line in reading.complaints.summary():
         watch.say(line)
-    num_out = drawn.num_copies + drawn.num_wordless
     watch.say(
-        f"Learning from {len(drawn.texts):,} of {drawn.num_read:,} texts without labels; "
-        f"{drawn.num_copies:,} of {num_out:,} left out are copies of validation or test texts."
+        f"Learning from {len(drawn.texts):,} of {drawn.num_read:,} texts without labels. Left out "
+        f"as copies of validation or test texts: {drawn.num_copies:,}; for want of words: "
+        f"{drawn.num_wordless:,}."
     )
     if place.num_threads is not None:
         torch.set_num_threads(place.num_threads)
@@ -82,6 +85,7 @@ def teach(
         numbers=drawn.numbers,
         probability_NC=np.mean([answer_NC for answer_NC, _ in found], axis=0).astype(np.float32),
         facts={
+            "text_column": teaching.text_column,
             "sources": {str(path): source_sha256(path) for path in paths},
             "teachers": [facts for _, facts in found],
             "num_read": drawn.num_read,
@@ -100,7 +104,9 @@ def answers(
         # One thread, as in a comparison, and so the same sums on any machine.
         with threadpool_limits(limits=1):
             fitted = fit_baseline(TFIDF, labelled, place.seed)
-            return fitted.probabilities(texts), {"name": TFIDF} | dict(fitted.fitted.settings)
+            # In parts: their words and characters take many times the room of the texts.
+            found = [fitted.probabilities(part) for part in parts_of(texts)]
+            return np.concatenate(found), {"name": TFIDF} | dict(fitted.fitted.settings)
     folder = Path(teacher)
     facts = {"name": folder.resolve().name, "sha256": recorded_sha256(folder, WEIGHTS_FILE)}
     return run_answers(folder, labelled.labels, texts, place.device), facts

@@ -152,7 +152,7 @@ def test_copies_of_held_out_texts_are_left_out_and_counted(home, tmp_path):
     facts = read_teaching(tmp_path)
     counts = {name: facts[name] for name in facts if name.startswith("num_")}
     assert counts == {"num_read": 49, "num_texts": 40, "num_copies": 8, "num_wordless": 1}
-    assert any("8 of 9 left out are copies" in line for line in said)
+    assert any("copies of validation or test texts: 8; for want of words: 1" in s for s in said)
     taught = read_taught(tmp_path, examples_of(home).reading(), Watch())
     assert taught.texts == [text for text, _ in planted(40, seed=7)]
     assert taught.names[0] == f"{home / 'texts.txt'}, line 1"
@@ -163,6 +163,16 @@ def test_copies_of_held_out_texts_are_left_out_and_counted(home, tmp_path):
         )
     )
     assert clean_items(tmp_path, fresh.test) == [False] * 6
+
+
+def test_tables_are_read_by_the_column_that_was_named(home, tmp_path):
+    rows = [(f"{number}", text) for number, (text, _) in enumerate(planted(12, seed=8))]
+    table = write_rows(tmp_path / "texts.csv", rows, columns=("text", "review"))
+    wanted = taught_by(home, "tfidf", text_column="review")
+    wanted = replace(wanted, teaching=replace(wanted.teaching, unlabelled=(str(table),)))
+    begin_transfer(wanted, tmp_path / "run", Watch())
+    taught = read_taught(tmp_path / "run", wanted.examples.reading(), Watch())
+    assert taught.texts == [text for _, text in rows]
 
 
 def test_files_and_teachers_are_noted_with_what_they_were(home, tmp_path):

@@ -48,7 +48,7 @@ class Lessons:
             raise click.UsageError(f"{other} needs {missing} beside it.")
         return bool(self.unlabelled)
 
-    def to_teaching(self, seed: int) -> Teaching | None:
+    def to_teaching(self, seed: int, text_column: str | None) -> Teaching | None:
         """Returns what the options mean; nothing where none was given."""
         from headstart.pipeline.teaching import MOST_UNLABELLED, Teaching
 
@@ -59,6 +59,7 @@ class Lessons:
             teachers=self.teachers,
             most=self.most or MOST_UNLABELLED,
             seed=seed,
+            text_column=text_column,
         )
 
 

@@ -209,7 +209,8 @@ def transfer(
         from headstart.pipeline.transfer import begin_transfer, read_swap, resume_transfer
 
         wanted = to_transferring(kept, recipe, settings, examples, workplace, deterministic)
-        wanted = replace(wanted, teaching=lessons.to_teaching(workplace.seed))
+        teaching = lessons.to_teaching(workplace.seed, examples.text_column)
+        wanted = replace(wanted, teaching=teaching)
         interruptible(lambda: begin_transfer(wanted, out, watch))
         if not as_json and (swap := read_swap(out)) is not None:
             from headstart.reports.swap_table import swap_table

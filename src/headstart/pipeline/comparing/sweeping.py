@@ -108,8 +108,11 @@ class Sweeping:
                 return facts
             # All that the name of a teacher's job is made of: another teacher is another job.
             teachers = [facts_of(teacher, size) for teacher in self.teachers_of(system)]
-            texts = {"unlabelled": list(self.unlabelled.values()), "most": MOST_UNLABELLED}
-            return facts | texts | {"teachers": [*teachers, *OTHER_TEACHERS]}
+            return facts | {
+                "teachers": [*teachers, *OTHER_TEACHERS],
+                "unlabelled": [*self.unlabelled.values(), self.wanted.examples.text_column],
+                "most": MOST_UNLABELLED,
+            }
 
         return facts_of
 
@@ -129,6 +132,7 @@ class Sweeping:
             teachers=(*(self.jobs_folder / name for name in names), *OTHER_TEACHERS),
             most=MOST_UNLABELLED,
             seed=job.seed,
+            text_column=self.wanted.examples.text_column,
         )
 
     def task(self, job: Job, chosen: ChosenSettings) -> Task:
