@@ -3,7 +3,7 @@
 Legend: N texts, C labels, D width.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -171,6 +171,7 @@ class LabelLearner:
         """How much each label weighs, 1 on average over the examples; None for all alike."""
         if not self.transfer.weighs_labels:
             return None
+        # Of labels that are known: what teachers say of the others is likely, and no count.
         counts_C = np.bincount(self.train.targets, minlength=len(self.transfer.labels))
         share_C = len(self.train.targets) / (np.count_nonzero(counts_C) * counts_C.clip(min=1))
         return torch.from_numpy(share_C).float()
@@ -188,15 +189,29 @@ class LabelLearner:
         return [
             to_label_batch(
                 [self.train.rows[index] for index in part],
-                [int(self.train.targets[index]) for index in part],
+                self.targets_of(part),
                 [self.train.names[index] for index in part],
                 self.plan.device,
+                self.weights_of(part),
                 length=self.padded_length(part),
             )
-            for part in np.array_split(chosen, num_parts)
+            for part in (each.tolist() for each in np.array_split(chosen, num_parts))
         ]
 
-    def padded_length(self, chosen: Iterable[int]) -> int:
+    def targets_of(self, chosen: Sequence[int]) -> list[int] | NDArray[np.float32]:
+        """Returns the labels of some texts, or how likely each is where teachers answered."""
+        if self.train.soft_NC is not None:
+            return self.train.soft_NC[chosen]
+        return [int(self.train.targets[index]) for index in chosen]
+
+    def weights_of(self, chosen: Sequence[int]) -> list[float] | None:
+        """Returns as how many answers some texts count; None where all are alike."""
+        weight, num_labelled = self.transfer.labelled_weight, len(self.train.targets)
+        if self.train.soft_NC is None or weight == 1.0:
+            return None
+        return [weight if index < num_labelled else 1.0 for index in chosen]
+
+    def padded_length(self, chosen: Sequence[int]) -> int:
         """Returns the length that examples are padded to: their longest, or one of a few."""
         longest = max(len(row) for index in chosen for row in self.train.rows[index])
         if not self.plan.can_record:
@@ -208,11 +223,13 @@ class LabelLearner:
         """Returns a step over the vectors of a frozen trunk."""
         chosen = self.chosen(step)
         vectors_ND, target_N = self.features["train"]
+        weights = self.weights_of(chosen)
         return [
             FeatureBatch(
                 vector_ND=vectors_ND[chosen],
                 target_N=target_N[chosen],
                 names=tuple(self.train.names[index] for index in chosen),
+                weights=None if weights is None else tuple(weights),
             )
         ]
 
@@ -237,7 +254,9 @@ class LabelLearner:
             name: (
                 # A copy outside of inference mode, so that a loss may be taken of it.
                 text_vectors_by(self.plan, model, split.rows, never).clone(),
-                torch.from_numpy(split.targets).to(self.plan.device),
+                torch.from_numpy(split.targets if split.soft_NC is None else split.soft_NC).to(
+                    self.plan.device
+                ),
             )
             for name, split in (("train", self.train), ("valid", self.valid))
         }

@@ -170,7 +170,7 @@ class Trainer:
         seed_draws(derive_seed(self.plan.seed, "step", step, number), self.plan.device)
 
     def backward_part(
-        self, judged: LossOfBatch, batch: StepBatch, counts: Mapping[str, int]
+        self, judged: LossOfBatch, batch: StepBatch, counts: Mapping[str, float]
     ) -> dict[str, Tensor]:
         """Adds the gradients of one part of a step; returns its share of the mean losses."""
         with autocast(self.plan):
@@ -210,10 +210,10 @@ def seed_draws(seed: int, device: str) -> None:
         torch.cuda.manual_seed(seed)
 
 
-def total_counts(batches: Sequence[StepBatch]) -> Mapping[str, int]:
-    """Returns how many answers of each kind a step asks for; at least one, to divide by."""
+def total_counts(batches: Sequence[StepBatch]) -> Mapping[str, float]:
+    """Returns how many answers of each kind a step asks for; 1 for none, to divide by."""
     names = batches[0].counts
-    return {name: max(1, sum(batch.counts[name] for batch in batches)) for name in names}
+    return {name: sum(batch.counts[name] for batch in batches) or 1 for name in names}
 
 
 @contextlib.contextmanager
