@@ -9,7 +9,7 @@ from study import Study, options_of
 
 ASKED = "How many epochs does a pretrained lab need to be as good as a cold one ever becomes?"
 BOOKS = "DATA/cls-books"
-MINUTES, SEEDS = 5, 5
+MINUTES, SIZES, SEEDS = 5, "1600", 5
 
 
 def main() -> None:
@@ -27,7 +27,7 @@ def main() -> None:
     study.compare(
         f"headstart compare --from WORK/lab --train {BOOKS}/train.review.spm "
         f"--valid {BOOKS}/valid.review.spm --test {BOOKS}/test.review.spm "
-        f"--sizes 1600 --seeds {study.seeds(SEEDS)} --out WORK/compared"
+        f"--sizes {SIZES} --seeds {study.seeds(SEEDS)} --out WORK/compared"
     )
     study.keep()
 
