@@ -16,10 +16,10 @@ MINUTES, SEEDS = 8, 3
 def main() -> None:
     study = Study("imdb", ASKED, options_of("imdb", __doc__))
     study.prepare(f"headstart tokenizer {REVIEWS}/train.csv.xz --size 16000 --out WORK/tokenizer")
+    # 123 training reviews are copies of test reviews, which are left out of the clean test instead.
     study.pretrain(
         f"headstart pretrain {REVIEWS}/train.csv.xz --recipe strong --tokenizer WORK/tokenizer "
-        f"--hide 0.3 --whole-words --keep-out {REVIEWS}/test.csv.xz "
-        f"--minutes {study.minutes(MINUTES)} --out WORK/strong"
+        f"--hide 0.3 --whole-words --minutes {study.minutes(MINUTES)} --out WORK/strong"
     )
     study.compare(
         f"headstart compare --from WORK/strong --from film-en --train {REVIEWS}/train.csv.xz "
