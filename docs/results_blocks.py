@@ -16,7 +16,7 @@ from record import newest
 
 from headstart.files import write_bytes
 from headstart.reports.comparison.reading import comparison_of
-from headstart.reports.comparison.record import Comparison, Curve, Score
+from headstart.reports.comparison.record import Comparison, Curve
 from headstart.reports.comparison.wording import (
     name_of,
     show_interval,
@@ -26,7 +26,7 @@ from headstart.reports.comparison.wording import (
     show_score,
 )
 from headstart.reports.comparison_tables import difference_table, score_table, which_tests
-from headstart.reports.figures import accuracy_by_labels, differences, learning_curves
+from headstart.reports.figures import accuracy_by_labels, by_trunk, differences, learning_curves
 from headstart.reports.figures.seed_scores import SeedScores
 from headstart.reports.figures.seed_scores import draw as draw_seeds
 from headstart.reports.figures.style import FORMATS, render
@@ -40,11 +40,13 @@ DRAWN: Mapping[str, Callable[[Comparison], Figure | None]] = {
     "curves": learning_curves.draw,
     "accuracy-by-labels": accuracy_by_labels.draw,
     "differences": differences.draw,
+    "by-trunk": by_trunk.draw,
 }
 # The figures of each study that say something its table does not.
 FIGURES_OF: Mapping[str, tuple[str, ...]] = {
     "documents": ("curves", "differences"),
     "strong": ("accuracy-by-labels", "differences"),
+    "objectives": ("by-trunk",),
     "imdb": ("accuracy-by-labels",),
     "topics-and-spam": ("accuracy-by-labels",),
 }
@@ -52,6 +54,7 @@ CAPTIONS = {
     "curves": "Accuracy on validation after each epoch, with bands over seeds",
     "accuracy-by-labels": "Accuracy by the number of labels, with intervals",
     "differences": "Differences in accuracy, with intervals",
+    "by-trunk": "Accuracy of every trunk in every way of learning, with intervals",
     "seeds": "The accuracy of every seed",
 }
 WAYS = {"default": "as by default", "naive": "naive"}
@@ -187,24 +190,19 @@ def size_table(comparison: Comparison, metric: str, shown: str) -> Table:
 def trunk_table(comparison: Comparison) -> Table:
     """Returns the accuracy of every trunk in every way of learning, the best trunk first."""
     size, test = max(comparison.sizes), comparison.verdict.test
-    kinds = list(dict.fromkeys(one.kind for one in comparison.systems if one.trunk is not None))
-    found: dict[str, dict[str, Score]] = {}
-    for system in comparison.systems:
-        score = comparison.score(system.key, size, test)
-        if score is not None:
-            found.setdefault(system.trunk or name_of(comparison, system.key), {})[system.kind] = (
-                score
-            )
-    ranked = sorted(found, key=lambda name: -max(score.mean for score in found[name].values()))
+    rows = by_trunk.scores_by_trunk(comparison)
+    kinds = tuple(dict.fromkeys(kind for scores in rows.values() for kind in scores))
     lines = [
-        (name, *(show_score(found[name].get(kind)) for kind in (*kinds, "tfidf")))
-        for name in ranked
+        (name, *(show_score(scores.get(kind)) for kind in kinds)) for name, scores in rows.items()
     ]
+    tfidf = comparison.score("tfidf", size, test)
+    notes = () if tfidf is None else (f"TF-IDF: {show_score(tfidf)}.",)
     return Table(
         title=f"Accuracy with {show_labels(size)}, {test} test, the best trunk first",
-        columns=("trunk", *kinds, "TF-IDF"),
+        columns=("trunk", *kinds),
         rows=tuple(lines),
-        numeric=frozenset((*kinds, "TF-IDF")),
+        numeric=frozenset(kinds),
+        notes=notes,
     )
 
 
