@@ -4,15 +4,18 @@ A study is found in benchmarks/studies; what has no record yet says so, and the 
 step by step. `generate.py` puts the folder of records on the path before it imports this.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 from page_parts import markdown, provenance
 from record import newest
+from scipy import stats
 
 from headstart.files import write_bytes
 from headstart.reports.comparison.reading import comparison_of
@@ -124,8 +127,8 @@ def sentences(comparison: Comparison) -> Iterator[str]:
     for row in comparison.differences_on(test):
         if (row.of, row.to, row.size) == (best.system, "tfidf", size):
             yield (
-                f"That is {show_points(row.difference)} points ({show_interval(row)}) beside "
-                "TF-IDF."
+                f"It differs from TF-IDF by {show_points(row.difference)} points "
+                f"({show_interval(row)})."
             )
     yield from epoch_sentences(comparison, size)
 
@@ -245,24 +248,27 @@ def few_labels(record: Record) -> Iterator[str]:
     clean = {key: system["clean"] for key, system in record["systems"].items()}
     row = next(row for row in record["differences"] if row["test"] == "clean")
     ours, naive = clean["default"], clean["naive"]
+    ratio, low, high = deviation_ratio(ours["by_seed"], naive["by_seed"])
     yield (
         f"> With {show_labels(record['num_labels'])} and {record['num_seeds']} seeds "
-        f"{collapses(ours)} by default and {collapses(naive)} by the naive recipe. The mean is "
-        f"{show_points(row['difference'])} points ({show_points(row['low'])} to "
-        f"{show_points(row['high'])}) beside the naive one's, the standard deviation over seeds "
-        f"{ours['deviation'] / naive['deviation']:.2f} times as large."
+        f"{collapses(ours)} by default, and {naive['num_collapsed'] or 'none'} by the naive "
+        f"recipe. The mean differs from the naive one's by {show_points(row['difference'])} points "
+        f"({show_points(row['low'])} to {show_points(row['high'])}); the standard deviation over "
+        f"seeds is {ratio:.2f} times as large ({low:.2f} to {high:.2f})."
     )
     columns = ("accuracy", "mean", "deviation of a seed", "the worst seed", "collapsed")
+    is_all_clean = ours["num_items"] == record["systems"]["default"]["full"]["num_items"]
+    tests = {"clean": "full and clean"} if is_all_clean else {"clean": "clean", "full": "full"}
     rows = [
         (
-            f"{WAYS[key]}, {test} test",
+            f"{WAYS[key]}, {shown} test",
             f"{show_percent(one['mean'])} ({100 * one['low']:.1f} to {100 * one['high']:.1f})",
             f"{100 * one['deviation']:.2f} points",
             show_percent(one["least"]),
             f"{one['num_collapsed']} of {len(one['by_seed'])}",
         )
         for key, system in record["systems"].items()
-        for test, one in ((test, system[test]) for test in ("clean", "full"))
+        for one, shown in ((system[test], shown) for test, shown in tests.items())
     ]
     yield markdown(
         Table(
@@ -273,6 +279,21 @@ def few_labels(record: Record) -> Iterator[str]:
         )
     )
     yield settings_sentence(record)
+
+
+def deviation_ratio(ours: Sequence[float], naive: Sequence[float]) -> tuple[float, float, float]:
+    """Returns the ratio of the deviations of paired seeds, with its 95 % interval (Morgan 1939)."""
+    degrees = len(ours) - 2
+    if degrees < 1:
+        return float(np.std(ours) / np.std(naive)), 0.0, math.inf
+    ratio = float(np.var(ours) / np.var(naive))
+    # What both owe to the same draw of labels tells nothing of their ratio.
+    correlation = float(np.corrcoef(ours, naive)[0, 1])
+    bound = float(stats.t.ppf(0.975, degrees)) ** 2
+    middle = 1 + 2 * (1 - correlation**2) * bound / degrees
+    around = math.sqrt(middle**2 - 1)
+    low, high = ratio * (middle - around), ratio * (middle + around)
+    return math.sqrt(ratio), math.sqrt(low), math.sqrt(high)
 
 
 def collapses(scores: Record) -> str:

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 import results_blocks
 from results_blocks import NO_RECORD, RESULT_BLOCKS, STUDIES, block, study_block
@@ -55,6 +56,7 @@ def few(facts):
             "least": min(by_seed),
             "majority": 0.55,
             "num_collapsed": num_collapsed,
+            "num_items": 100,
         }
 
     ours, naive = scores([0.76, 0.78], 0), scores([0.56, 0.74], 1)
@@ -145,10 +147,25 @@ def test_trunks_are_ranked_by_their_best(record):
 
 def test_seeds_that_collapsed_are_counted(few):
     text = study_block("few-labels", few)
-    assert "no run collapses by default and 1 run collapses by" in text
+    assert "no run collapses by default, and 1 by the naive recipe" in text
     assert "+12.0 points (+5.0 to +19.0)" in text
-    assert rows(text, "naive, clean test")[0][-1] == "1 of 2"
-    assert rows(text, "as by default, clean test")[0][2] == "1.00 points"
+    assert rows(text, "naive, full and clean test")[0][-1] == "1 of 2"
+    assert rows(text, "as by default, full and clean test")[0][2] == "1.00 points"
+
+
+def test_the_interval_of_a_ratio_of_deviations_holds_the_true_one_as_often_as_it_says():
+    draw = np.random.default_rng(3)
+    true_ratio, num_tables, num_held = 0.5, 1_000, 0
+    for _ in range(num_tables):
+        # Both share what the draw of labels does.
+        shared, own, other = draw.normal(size=(3, 20))
+        naive = shared + other
+        ours = true_ratio * (shared + own)
+        ratio, low, high = results_blocks.deviation_ratio(ours.tolist(), naive.tolist())
+        assert ratio == pytest.approx(np.std(ours) / np.std(naive))
+        num_held += low <= true_ratio <= high
+    # Chance alone moves a share of 95 % by 2 points.
+    assert 0.93 <= num_held / num_tables <= 0.97
 
 
 def test_every_figure_that_is_shown_is_written(record, few, monkeypatch, tmp_path):
