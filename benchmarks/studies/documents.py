@@ -27,7 +27,7 @@ def main() -> None:
     study.compare(
         f"headstart compare --from WORK/lab --train {BOOKS}/train.review.spm "
         f"--valid {BOOKS}/valid.review.spm --test {BOOKS}/test.review.spm "
-        f"--sizes {SIZES} --seeds {study.seeds(SEEDS)} --out WORK/compared"
+        f"--sizes {study.sizes(SIZES)} --seeds {study.seeds(SEEDS)} --out WORK/compared"
     )
     study.keep()
 

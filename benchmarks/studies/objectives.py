@@ -13,7 +13,7 @@ KEPT_OUT = f"--keep-out {BOOKS}/valid.review.spm --keep-out {BOOKS}/test.review.
 # Each recipe with the pieces of its vocabulary; one tokenizer serves all objectives.
 PIECES = {"compact": 8_000, "strong": 16_000}
 OBJECTIVES = ("causal", "masked", "masked+next")
-MINUTES, ADAPTED_SHARE, SEEDS = 4, 0.25, 3
+MINUTES, ADAPTED_SHARE, SIZES, SEEDS = 4, 0.25, "1600", 3
 SYSTEMS = "warm,frozen,gradual,tfidf"
 
 
@@ -34,7 +34,8 @@ def main() -> None:
     study.compare(
         f"headstart compare {trunks} --train {BOOKS}/train.review.spm "
         f"--valid {BOOKS}/valid.review.spm --test {BOOKS}/test.review.spm "
-        f"--systems {SYSTEMS} --sizes 1600 --seeds {study.seeds(SEEDS)} --out WORK/compared"
+        f"--systems {SYSTEMS} --sizes {study.sizes(SIZES)} --seeds {study.seeds(SEEDS)} "
+        "--out WORK/compared"
     )
     study.keep()
 

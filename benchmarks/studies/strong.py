@@ -12,7 +12,7 @@ BOOKS = "DATA/cls-books"
 REVIEWS, GENERAL = "DATA/french-reviews.txt.xz", "DATA/french-general.txt.xz"
 KEPT_OUT = f"--keep-out {BOOKS}/valid.review.spm --keep-out {BOOKS}/test.review.spm"
 # Both together take what a budget allows.
-MINUTES, ADAPTED_SHARE, SEEDS = 8, 0.25, 5
+MINUTES, ADAPTED_SHARE, SIZES, SEEDS = 8, 0.25, "100,200,400,800,1600", 5
 SYSTEMS = "warm,cold,frozen,gradual,taught,tfidf,majority"
 
 
@@ -32,7 +32,7 @@ def main() -> None:
         f"headstart compare --from WORK/adapted --train {BOOKS}/train.review.spm "
         f"--valid {BOOKS}/valid.review.spm --test {BOOKS}/test.review.spm "
         f"--unlabelled {REVIEWS} --systems {SYSTEMS} "
-        f"--sizes 100,200,400,800,1600 --seeds {study.seeds(SEEDS)} --out WORK/compared"
+        f"--sizes {study.sizes(SIZES)} --seeds {study.seeds(SEEDS)} --out WORK/compared"
     )
     study.keep()
 

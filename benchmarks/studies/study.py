@@ -46,6 +46,8 @@ class Options:
     minutes: float | None = None
     """Of each pretraining; None is the study's own."""
     num_seeds: int | None = None
+    sizes: str | None = None
+    """Numbers of labels, such as 100,400; None are the study's own."""
     trunks: Mapping[str, Path] = field(default_factory=dict)
     """Runs that were made elsewhere, by the names that they have in the study."""
     is_side_by_side: bool = False
@@ -65,6 +67,7 @@ def options_of(name: str, purpose: str | None, words: Sequence[str] | None = Non
     parser.add_argument("--workers", type=int, help="jobs at once")
     parser.add_argument("--minutes", type=float, help="of each pretraining")
     parser.add_argument("--seeds", type=int, help="of each comparison")
+    parser.add_argument("--sizes", help="numbers of labels, such as 100,400")
     parser.add_argument("--trunk", action="append", default=[], help="NAME=RUN, made elsewhere")
     parser.add_argument("--side-by-side", action="store_true", help="pretrain several at once")
     parser.add_argument("--trunks-only", action="store_true", help="pretrain, and stop there")
@@ -77,6 +80,7 @@ def options_of(name: str, purpose: str | None, words: Sequence[str] | None = Non
         num_workers=given.workers,
         minutes=given.minutes,
         num_seeds=given.seeds,
+        sizes=given.sizes,
         trunks=dict(named_trunk(text, parser) for text in given.trunk),
         is_side_by_side=given.side_by_side,
         makes_trunks_only=given.trunks_only,
@@ -113,6 +117,10 @@ class Study:
     def seeds(self, usual: int) -> int:
         """Returns how often each job of a comparison is done."""
         return self.options.num_seeds or usual
+
+    def sizes(self, usual: str) -> str:
+        """Returns the numbers of labels of a comparison as they are typed."""
+        return self.options.sizes or usual
 
     def prepare(self, line: str) -> None:
         """Makes a tokenizer, once a pretraining needs it."""

@@ -17,7 +17,7 @@ def main() -> None:
     for name, folder in FOLDERS.items():
         study.compare(
             f"headstart compare --from film-en --train DATA/classify/{folder}/train.csv "
-            f"--test DATA/classify/{folder}/test.csv --sizes {SIZES} "
+            f"--test DATA/classify/{folder}/test.csv --sizes {study.sizes(SIZES)} "
             f"--seeds {study.seeds(SEEDS)} --out WORK/{name}"
         )
     study.keep()

@@ -58,7 +58,6 @@ def documents(monkeypatch, tmp_path):
             assert done.exit_code == 0, f"{shlex.join(words)}: {done.output}"
 
     monkeypatch.setattr(study.Study, "do", do)
-    monkeypatch.setattr(documents, "SIZES", "20")
     monkeypatch.setattr(documents, "SEQUENCES", 2)
     monkeypatch.setenv("HEADSTART_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HEADSTART_RECORDS", str(tmp_path / "records"))
@@ -72,7 +71,18 @@ def documents(monkeypatch, tmp_path):
 def test_a_study_is_done_and_a_reader_can_redo_each_line(documents, monkeypatch, tmp_path):
     write_books(tmp_path / "data" / "cls-books")
     words = ["--data", str(tmp_path / "data"), "--work", str(tmp_path / "work"), "--device", "cpu"]
-    few = ["--threads", "1", "--workers", "1", "--minutes", "0.002", "--seeds", "1"]
+    few = [
+        "--threads",
+        "1",
+        "--workers",
+        "1",
+        "--minutes",
+        "0.002",
+        "--seeds",
+        "1",
+        "--sizes",
+        "20",
+    ]
     monkeypatch.setattr(sys, "argv", ["documents.py", *words, *few])
     documents.main()
     [path] = (tmp_path / "records").iterdir()

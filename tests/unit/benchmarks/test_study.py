@@ -120,8 +120,9 @@ def test_words_stand_for_folders(told, options):
 
 def test_budgets_are_the_studys_own_or_what_was_asked(tmp_path):
     usual = Told(Options(data=tmp_path, work=tmp_path))
-    asked = Told(Options(data=tmp_path, work=tmp_path, minutes=0.5, num_seeds=2))
+    asked = Told(Options(data=tmp_path, work=tmp_path, minutes=0.5, num_seeds=2, sizes="10"))
     assert (usual.minutes(8), usual.minutes(8, 0.25), usual.seeds(5)) == ("8", "2", 5)
+    assert (usual.sizes("100,400"), asked.sizes("100,400")) == ("100,400", "10")
     assert (asked.minutes(8), asked.minutes(8, 0.25), asked.seeds(5)) == ("0.5", "0.125", 2)
 
 
