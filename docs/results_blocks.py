@@ -19,7 +19,7 @@ from scipy import stats
 
 from headstart.files import write_bytes
 from headstart.reports.comparison.reading import comparison_of
-from headstart.reports.comparison.record import Comparison, Curve
+from headstart.reports.comparison.record import Comparison, Curve, Score
 from headstart.reports.comparison.wording import (
     name_of,
     show_interval,
@@ -121,7 +121,7 @@ def sentences(comparison: Comparison) -> Iterator[str]:
     best = comparison.score(ranked[-1][1], size, test)
     assert best is not None
     yield (
-        f"With {show_labels(size)} the best is {name_of(comparison, best.system)}: "
+        f"With {show_labels(size)} {name_of(comparison, best.system)} scores most: "
         f"{show_score(best)} on the {test} test, over {best.num_seeds} seeds."
     )
     for row in comparison.differences_on(test):
@@ -130,11 +130,13 @@ def sentences(comparison: Comparison) -> Iterator[str]:
                 f"It differs from TF-IDF by {show_points(row.difference)} points "
                 f"({show_interval(row)})."
             )
-    yield from epoch_sentences(comparison, size)
+    if len(comparison.sizes) == 1:
+        yield from epoch_sentences(comparison, best)
 
 
-def epoch_sentences(comparison: Comparison, size: int) -> Iterator[str]:
+def epoch_sentences(comparison: Comparison, score: Score) -> Iterator[str]:
     """Yields what was reached on validation by which epoch, where one trunk was held to cold."""
+    size, num_seeds = score.size, score.num_seeds
     curves = {curve.system: curve for curve in comparison.curves if curve.size == size}
     rows = [row for row in comparison.reaching if (row.system, row.size) == ("warm", size)]
     if not rows or not {"warm", "cold"} <= set(curves):
@@ -146,10 +148,11 @@ def epoch_sentences(comparison: Comparison, size: int) -> Iterator[str]:
         f"after the first and {show_percent(row.cold_best)} at its best, after "
         f"{row.cold_epoch:.1f} epochs."
     )
+    reaching = f"{row.num_seeds_reaching} of {num_seeds} seeds"
     if row.epochs is None:
-        yield f"Warm gets there with {row.num_seeds_reaching} of the seeds only."
+        yield f"Warm gets there with {reaching} only."
     else:
-        yield f"Warm is as good after {row.epochs:.1f} ({row.num_seeds_reaching} of the seeds)."
+        yield f"Warm is as good after {row.epochs:.1f} epochs, with {reaching}."
 
 
 def best_within(curve: Curve, last: float) -> float:
@@ -163,17 +166,18 @@ def tables(comparison: Comparison) -> Iterator[Table]:
     if len(comparison.sizes) == 1:
         yield score_table(comparison, size, which_tests(comparison))
     else:
-        yield size_table(comparison, "accuracy", "accuracy")
-        yield size_table(comparison, "macro_f1", "macro-F1")
+        for test in which_tests(comparison):
+            yield size_table(comparison, test, "accuracy", "accuracy")
+        yield size_table(comparison, comparison.verdict.test, "macro_f1", "macro-F1")
     rows = tuple(row for row in comparison.differences if row.size == size)
     if rows:
         largest = replace(comparison, differences=rows)
         yield difference_table(largest, comparison.verdict.test)
 
 
-def size_table(comparison: Comparison, metric: str, shown: str) -> Table:
+def size_table(comparison: Comparison, test: str, metric: str, shown: str) -> Table:
     """Returns one score of every system by the number of labels."""
-    test, sizes = comparison.verdict.test, comparison.all_sizes
+    sizes = comparison.all_sizes
     columns = tuple(show_labels(size) for size in sizes)
     rows = [
         [comparison.score(system.key, size, test, metric) for size in sizes]
