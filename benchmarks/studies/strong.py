@@ -12,7 +12,7 @@ BOOKS = "DATA/cls-books"
 REVIEWS, GENERAL = "DATA/french-reviews.txt.xz", "DATA/french-general.txt.xz"
 KEPT_OUT = f"--keep-out {BOOKS}/valid.review.spm --keep-out {BOOKS}/test.review.spm"
 # Both together take what a budget allows.
-MINUTES, ADAPTED_SHARE, SIZES, SEEDS = 8, 0.25, "100,200,400,800,1600", 5
+MINUTES, ADAPTED_SHARE, SIZES, SEEDS = 8, 0.5, "100,200,400,800,1600", 5
 SYSTEMS = "warm,cold,frozen,gradual,taught,tfidf,majority"
 
 
@@ -21,12 +21,13 @@ def main() -> None:
     study.prepare(f"headstart tokenizer {GENERAL} {REVIEWS} --size 16000 --out WORK/tokenizer")
     study.pretrain(
         f"headstart pretrain {GENERAL} {REVIEWS} --recipe strong --tokenizer WORK/tokenizer "
-        f"--hide 0.3 --whole-words {KEPT_OUT} --minutes {study.minutes(MINUTES)} --out WORK/strong"
+        f"{KEPT_OUT} --compile --minutes {study.minutes(MINUTES)} --out WORK/strong"
     )
     # Some training texts are copies of test texts, which are left out of the clean test instead.
     study.pretrain(
         f"headstart pretrain {REVIEWS} {BOOKS}/train.review.spm --from WORK/strong "
-        f"--rate 0.0005 --minutes {study.minutes(MINUTES, ADAPTED_SHARE)} --out WORK/adapted"
+        "--rate 0.001 --compile "
+        f"--minutes {study.minutes(MINUTES, ADAPTED_SHARE)} --out WORK/adapted"
     )
     study.compare(
         f"headstart compare --from WORK/adapted --train {BOOKS}/train.review.spm "

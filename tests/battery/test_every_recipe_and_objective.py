@@ -13,7 +13,7 @@ from headstart.models.model import new_model
 from headstart.objectives.batch import to_batch
 from headstart.objectives.objective import StepRows
 from headstart.objectives.table import OBJECTIVES
-from headstart.pipeline.recipe import ANSWERED_SHARES, Recipe, with_objective, with_vocabulary
+from headstart.pipeline.recipe import OBJECTIVE_NAMES, Recipe, with_objective, with_vocabulary
 from headstart.pipeline.recipe_json import recipe_from_json, to_json
 from headstart.training.averaging import AveragedWeights
 from headstart.training.config import LearningConfig, PlanConfig
@@ -108,4 +108,4 @@ def test_an_objective_that_does_not_exist_is_answered_with_those_that_do(name):
     with pytest.raises(RecipeError) as caught:
         find_recipe(name, "mask")
     assert "'mask'" in str(caught.value)
-    assert all(objective in str(caught.value) for objective in ANSWERED_SHARES)
+    assert all(objective in str(caught.value) for objective in OBJECTIVE_NAMES)

@@ -21,7 +21,7 @@ from headstart.models.config import EncoderDecoderConfig
 from headstart.models.heads.config import LabelHeadConfig, LanguageHeadConfig, ModelConfig
 from headstart.models.inputs import SourceAndTarget, Text
 from headstart.models.model import new_model
-from headstart.pipeline.recipe import ANSWERED_SHARES, model_for, with_vocabulary
+from headstart.pipeline.recipe import model_for, with_vocabulary
 from headstart.training.rehearsal import rehearse_memory
 
 BYTES_PER_NUMBER = 4
@@ -34,9 +34,7 @@ EVERY = {
 PRETRAINING = {
     name: (
         recipe.model,
-        StepShape(
-            length=LENGTH, sequences=NUM_ROWS, answered_share=ANSWERED_SHARES[recipe.objective]
-        ),
+        StepShape(length=LENGTH, sequences=NUM_ROWS, answered_share=recipe.answered_share),
     )
     for name, recipe in EVERY.items()
 }

@@ -28,7 +28,7 @@ from headstart.models.heads.label import LabelHead
 from headstart.models.heads.language import LanguageHead
 from headstart.models.inputs import SourceAndTarget, Text
 from headstart.models.model import new_model
-from headstart.pipeline.recipe import ANSWERED_SHARES, model_for, with_vocabulary
+from headstart.pipeline.recipe import model_for, with_vocabulary
 
 VOCABULARY_SIZE, LENGTH, NUM_ROWS = 97, 20, 2
 
@@ -45,9 +45,7 @@ EVERY = {name: new() for name, new in RECIPES.items()} | {"compact causal": comp
 PRETRAINING = {
     name: (
         with_vocabulary(recipe, VOCABULARY_SIZE).model,
-        StepShape(
-            length=LENGTH, sequences=NUM_ROWS, answered_share=ANSWERED_SHARES[recipe.objective]
-        ),
+        StepShape(length=LENGTH, sequences=NUM_ROWS, answered_share=recipe.answered_share),
     )
     for name, recipe in EVERY.items()
 }

@@ -20,7 +20,7 @@ from headstart.models.accounting.shorthands import shorthands
 from headstart.models.accounting.step import StepShape
 from headstart.models.heads.config import ModelConfig
 from headstart.pipeline.question import Question
-from headstart.pipeline.recipe import ANSWERED_SHARES, Recipe, model_for
+from headstart.pipeline.recipe import Recipe, model_for
 from headstart.reports.numbers import show_bytes
 from headstart.training.rehearsal import rehearse_memory, rehearse_time
 
@@ -43,7 +43,7 @@ def anatomy(recipe: Recipe, question: Question, machine: Machine) -> Ledger:
         length=length,
         # The same tokens a step at any length, so that lengths compare.
         sequences=max(1, recipe.tokens_per_step // length),
-        answered_share=ANSWERED_SHARES[recipe.objective] if task == recipe.task else 1.0,
+        answered_share=recipe.answered_share if task == recipe.task else 1.0,
         is_frozen=question.is_frozen,
     )
     check_parameters(model)

@@ -46,5 +46,5 @@ def learning_words(recipe: Recipe) -> list[str]:
         words += ["--average", f"{learning.average_decay:g}"]
     if recipe.objective != "causal":
         words += ["--hide", f"{recipe.hiding.share:g}"]
-        words += ["--whole-words"] if recipe.hiding.hides_words else []
+        words.append("--whole-words" if recipe.hiding.hides_words else "--single-pieces")
     return words

@@ -23,13 +23,9 @@ NUM_LABELS = 2
 
 Task = Literal["language-model", "classification", "translation"]
 
-# For each objective, the share of positions whose piece is predicted, and so needs logits.
-ANSWERED_SHARES: Mapping[str, float] = {
-    "causal": 1.0,
-    "masked": 0.15,
-    "masked+next": 0.15,
-    "translation": 1.0,
-}
+OBJECTIVE_NAMES = ("causal", "masked", "masked+next", "translation")
+# Those that hide some pieces and ask for no others.
+HIDING_OBJECTIVES = ("masked", "masked+next")
 
 # Where a trunk that learned by each objective has the most to say of a whole text.
 POOLINGS: Mapping[str, Pooling] = {"causal": "last", "masked": "mean", "masked+next": "first"}
@@ -54,7 +50,7 @@ class Recipe:
     """How the trunk is transferred to labels; a recipe that reads plain text has none."""
 
     def __post_init__(self) -> None:
-        choose(self.objective, ANSWERED_SHARES, "objective")
+        choose(self.objective, dict.fromkeys(OBJECTIVE_NAMES), "objective")
         require_choice("pooling", self.pooling, get_args(Pooling))
         require_whole(self, "length", "sequences_per_step", at_least=1)
         self.model.trunk.check_length(self.length)
@@ -65,6 +61,11 @@ class Recipe:
     def tokens_per_step(self) -> int:
         """The pieces that one step reads; for translation, on each side."""
         return self.length * self.sequences_per_step
+
+    @property
+    def answered_share(self) -> float:
+        """The share of positions whose piece is asked for, and so needs logits."""
+        return self.hiding.share if self.objective in HIDING_OBJECTIVES else 1.0
 
     @property
     def task(self) -> Task:
@@ -120,7 +121,7 @@ def check_labels(transfer: TransferConfig | None, model: ModelConfig) -> None:
 
 def with_objective(recipe: Recipe, objective: str) -> Recipe:
     """Returns the recipe for another objective: the direction of its trunk and its head follow."""
-    choose(objective, ANSWERED_SHARES, "objective")
+    choose(objective, dict.fromkeys(OBJECTIVE_NAMES), "objective")
     trunk, head = recipe.model.trunk, recipe.model.head
     if objective == recipe.objective:
         return recipe

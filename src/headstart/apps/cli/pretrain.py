@@ -71,15 +71,16 @@ class Settings:
     average_decay: float | None
     head: HeadKind | None
     hide_share: float | None
-    whole_words: bool
+    whole_words: bool | None
 
     def applied(self, recipe: Recipe) -> Recipe:
         """Returns the recipe with what was given put in its place."""
-        hides = self.hide_share is not None or self.whole_words
+        hides = self.hide_share is not None or self.whole_words is not None
         if hides and recipe.objective == "causal":
             raise RecipeError(
-                "--hide and --whole-words belong to a masked objective, but this run's is causal, "
-                "which hides nothing. Leave them out, or choose --objective masked."
+                "--hide, --whole-words and --single-pieces belong to a masked objective, but this "
+                "run's is causal, which hides nothing. Leave them out, or choose --objective "
+                "masked."
             )
         learning = given(
             peak_rate=self.rate,
@@ -88,7 +89,7 @@ class Settings:
             average_decay=self.average_decay,
             head=self.head,
         )
-        hiding = given(share=self.hide_share, hides_words=self.whole_words or None)
+        hiding = given(share=self.hide_share, hides_words=self.whole_words)
         return replace(
             recipe,
             learning=replace(recipe.learning, **learning),
@@ -166,9 +167,14 @@ settings_options = packed(
         "--hide",
         "hide_share",
         type=float,
-        help="Share of hidden pieces, for a masked objective.  [default: 0.15]",
+        help=f"Share of hidden pieces, for a masked objective.  {RECIPES_OWN}",
     ),
-    click.option("--whole-words", is_flag=True, help="Hide whole words, for a masked objective."),
+    click.option(
+        "--whole-words/--single-pieces",
+        "whole_words",
+        default=None,
+        help=f"What is hidden, for a masked objective.  {RECIPES_OWN}",
+    ),
 )
 save_option = click.option(
     "--save-every", type=COUNT_TYPE, help="Steps between checkpoints.  [default: by time]"

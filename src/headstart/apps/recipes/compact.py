@@ -1,6 +1,6 @@
 """Ours, for a laptop, and the default: 4.19 M parameters at 8,000 pieces."""
 
-from headstart.apps.recipes.modern import modern_model
+from headstart.apps.recipes.modern import WORDS_HIDDEN, modern_model
 from headstart.pipeline.recipe import Recipe
 from headstart.training.config import LearningConfig
 
@@ -21,5 +21,6 @@ def compact(objective: str = "masked") -> Recipe:
         pooling="mean" if objective == "masked" else "last",
         length=256,
         sequences_per_step=16,
+        hiding=WORDS_HIDDEN,
         learning=LearningConfig(peak_rate=2e-3),
     )

@@ -7,7 +7,10 @@ is Llama's (root-mean-square norms). So an export needs no code of ours on the o
 from headstart.choices import choose
 from headstart.models.config import Direction, LayerConfig, TrunkConfig
 from headstart.models.heads.config import LanguageHeadConfig, ModelConfig
+from headstart.objectives.hiding import HidingConfig
 
+# More than BERT hid, and words as wholes: worth one to two points after transfer (docs/log.md).
+WORDS_HIDDEN = HidingConfig(share=0.3, hides_words=True)
 DIRECTIONS: dict[str, Direction] = {"masked": "bidirectional", "causal": "causal"}
 
 

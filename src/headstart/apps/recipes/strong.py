@@ -1,6 +1,6 @@
 """Ours, for the best accuracy in minutes on one GPU."""
 
-from headstart.apps.recipes.modern import modern_model
+from headstart.apps.recipes.modern import WORDS_HIDDEN, modern_model
 from headstart.pipeline.recipe import Recipe
 from headstart.training.config import LearningConfig
 
@@ -22,7 +22,7 @@ def strong(objective: str = "masked") -> Recipe:
         pooling="mean" if objective == "masked" else "last",
         length=256,
         sequences_per_step=128,
-        # Of 0.0005, 0.001 and 0.002 the last did best in 300 steps (docs/log.md); a little below it
-        # is the safer for longer runs.
-        learning=LearningConfig(peak_rate=1.5e-3),
+        hiding=WORDS_HIDDEN,
+        # Of 0.0005, 0.001 and 0.002 the last did best in 300 steps (docs/log.md).
+        learning=LearningConfig(peak_rate=2e-3),
     )
