@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from record import keep
+from record import keep, without_folders
 
 from headstart.corpora.named import get
 
@@ -49,16 +49,6 @@ def main() -> None:
             **answer,
         },
     )
-
-
-def without_folders(value):
-    """Returns what was found with files by their names: folders are one machine's business."""
-    if isinstance(value, dict):
-        return {name: without_folders(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [without_folders(one) for one in value]
-    is_path = isinstance(value, str) and Path(value).is_absolute()
-    return Path(value).name if is_path else value
 
 
 def watched_run(words: list[str]) -> tuple[float, int]:

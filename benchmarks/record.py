@@ -20,6 +20,8 @@ RESULTS = Path(__file__).parent / "results"
 NUM_REPETITIONS = 7
 # Where sources travel without their history, whoever sent them says which they are.
 COMMIT_VARIABLE = "HEADSTART_COMMIT"
+# Where a checkout is not brought home, records are written into another folder.
+RECORDS_VARIABLE = "HEADSTART_RECORDS"
 
 
 def alternate(
@@ -49,7 +51,8 @@ def keep(question: str, answer: Mapping[str, object], device: str = "cpu") -> Pa
     machine = measure_machine(device)
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     name = "cpu" if device == "cpu" else torch.cuda.get_device_name().replace(" ", "-").lower()
-    path = RESULTS / f"{today}_{question}_{name}-{torch.get_num_threads()}.json"
+    folder = Path(os.environ.get(RECORDS_VARIABLE) or RESULTS)
+    path = folder / f"{today}_{question}_{name}-{torch.get_num_threads()}.json"
     write_json(
         path,
         {
@@ -72,6 +75,16 @@ def keep(question: str, answer: Mapping[str, object], device: str = "cpu") -> Pa
     )
     print(path)
     return path
+
+
+def without_folders(value: object) -> object:
+    """Returns what was found with files by their names: folders are one machine's business."""
+    if isinstance(value, Mapping):
+        return {name: without_folders(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_folders(one) for one in value]
+    is_path = isinstance(value, str) and Path(value).is_absolute()
+    return Path(value).name if is_path else value
 
 
 def newest(question: str) -> dict[str, object]:

@@ -13,7 +13,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from record import newest  # noqa: E402 (the path above must come first)
+from page_parts import markdown, provenance  # noqa: E402 (the path above must come first)
+from record import newest  # noqa: E402
+from results_blocks import RESULT_BLOCKS, write_result_figures  # noqa: E402
 
 from headstart import Question, anatomy, find_recipe  # noqa: E402
 from headstart.evaluation.intervals import share_interval  # noqa: E402
@@ -29,7 +31,6 @@ from headstart.reports.ledger_tables import (  # noqa: E402
     shorthand_table,
 )
 from headstart.reports.numbers import show_bytes, show_duration  # noqa: E402
-from headstart.reports.table import Table  # noqa: E402
 from headstart.transfers.settings import (  # noqa: E402
     COLD,
     FROZEN,
@@ -44,16 +45,6 @@ FIGURES = ROOT / "docs" / "figures"
 RULE_OF_FOUR = "|---|---:|---:|---:|"
 # What a machine's rate is has no part in the tables of parameters.
 ANY_MACHINE = described_machine(1.0, None)
-
-
-def markdown(table: Table) -> str:
-    """Returns a table as Markdown, its title and notes as sentences around it."""
-    rule = "|".join("---:" if column in table.numeric else "---" for column in table.columns)
-    rows = [
-        " | ".join(row).replace("  each:", "&ensp;each:") for row in (table.columns, *table.rows)
-    ]
-    lines = [f"| {rows[0]} |", f"|{rule}|", *(f"| {row} |" for row in rows[1:])]
-    return "\n".join([f"**{table.title}**", "", *lines, "", *table.notes]).strip()
 
 
 def lab_parameters() -> str:
@@ -411,16 +402,6 @@ def shown_range(shares: Sequence[float]) -> str:
     return f"{100 * min(shares):.1f} to {100 * max(shares):.1f} %"
 
 
-def provenance(record: Mapping[str, object]) -> str:
-    """Says where a record comes from."""
-    machine, versions = record["machine"], record["versions"]
-    return (
-        f"*{record['date']}, {machine['processor']}, {machine['device']}, "
-        f"{machine['matrix_gflops_per_second']:.0f} GFLOP/s in matrix products, "
-        f"torch {versions['torch']}, commit {record['commit']}.*"
-    )
-
-
 def tree() -> str:
     """The package as a tree, each part with the first sentence of its own docstring."""
     package = ROOT / "src" / "headstart"
@@ -453,6 +434,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "transfer-defaults": transfer_defaults,
     "demo": demo,
     "tree": tree,
+    **RESULT_BLOCKS,
 }
 
 
@@ -480,6 +462,7 @@ def main() -> int:
     if not is_check:
         lab = anatomy(find_recipe("lab"), Question(), ANY_MACHINE)
         write_figures(Anatomy(ledger=lab), FIGURES)
+        write_result_figures(FIGURES)
     return 0
 
 

@@ -110,10 +110,11 @@ def to_label_batch(
     names: Sequence[str],
     device: str,
     weights: Sequence[float] | None = None,
+    length: int | None = None,
 ) -> LabelBatch:
     """Returns texts as a batch on a device, padded behind; windows are weighed by their pieces."""
     rows = list(chain.from_iterable(texts))
-    longest = max(map(len, rows))
+    longest = max(map(len, rows)) if length is None else length
     tokens_BT = torch.full((len(rows), longest), PADDING_ID)
     for number, row in enumerate(rows):
         tokens_BT[number, : len(row)] = torch.tensor(row)

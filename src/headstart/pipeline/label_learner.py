@@ -58,6 +58,8 @@ from headstart.transfers.unfreezing import (
 # Of two epochs with as many right answers, the one that was surer of them is better: by at most a
 # tenth of what an answer counts, however many there are and however wrong it was.
 TIE_WEIGHT, MOST_LOSS = 1e-4, 1_000.0
+# On a GPU rows are padded to a multiple of this.
+LENGTH_STEP = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +104,11 @@ class LabelLearner:
     def steps_per_epoch(self) -> int:
         """The steps in which every example is read once."""
         return steps_in_epoch(len(self.train.rows), self.recipe.sequences_per_step)
+
+    @property
+    def keeps_checkpoints(self) -> bool:
+        """Whether a finished run has its last checkpoint still: it has only its weights."""
+        return False
 
     @property
     def num_epochs(self) -> int:
@@ -149,7 +156,14 @@ class LabelLearner:
         objective = Labels(self.label_weights)
         batches = self.feature_batches if self.transfer.mode == "frozen" else Ahead(self.batches)
         return Trainer(
-            objective, self.recipe.learning, self.plan, batches, after_step, self.before_step
+            objective,
+            self.recipe.learning,
+            self.plan,
+            batches,
+            after_step,
+            self.before_step,
+            # Another part of the trunk learns from time to time.
+            is_always_alike=self.transfer.mode != "gradual",
         )
 
     @cached_property
@@ -179,6 +193,7 @@ class LabelLearner:
                 [self.train.names[index] for index in part],
                 self.plan.device,
                 self.weights_of(part),
+                length=self.padded_length(part),
             )
             for part in (each.tolist() for each in np.array_split(chosen, num_parts))
         ]
@@ -195,6 +210,14 @@ class LabelLearner:
         if self.train.soft_NC is None or weight == 1.0:
             return None
         return [weight if index < num_labelled else 1.0 for index in chosen]
+
+    def padded_length(self, chosen: Sequence[int]) -> int:
+        """Returns the length that examples are padded to: their longest, or one of a few."""
+        longest = max(len(row) for index in chosen for row in self.train.rows[index])
+        if not self.plan.can_record:
+            return longest
+        # Steps are recorded by their shape, so there are few of them.
+        return max(longest, min(self.recipe.length, -(-longest // LENGTH_STEP) * LENGTH_STEP))
 
     def feature_batches(self, step: int) -> Sequence[FeatureBatch]:
         """Returns a step over the vectors of a frozen trunk."""

@@ -1,0 +1,36 @@
+"""Their model on their data: how soon is a pretrained `lab` as good as one that begins cold?
+
+The documents' causal model with their own tokenizer, pretrained on French text, then fine-tuned on
+their 1,600 book reviews, whole and with the trunk frozen. `--trunk lab=RUN` takes a trunk that was
+pretrained elsewhere.
+"""
+
+from study import Study, options_of
+
+ASKED = "How many epochs does a pretrained lab need to be as good as a cold one ever becomes?"
+BOOKS = "DATA/cls-books"
+SEQUENCES, MINUTES, SIZES, SEEDS = 64, 5, "1600", 5
+
+
+def main() -> None:
+    study = Study("documents", ASKED, options_of("documents", __doc__))
+    study.prepare(
+        f"headstart tokenizer --import {BOOKS}/sentencepiece.french.model "
+        f"--dictionary {BOOKS}/dict.txt --out WORK/tokenizer"
+    )
+    study.pretrain(
+        "headstart pretrain DATA/french-general.txt.xz DATA/french-reviews.txt.xz --recipe lab "
+        f"--tokenizer WORK/tokenizer --head sampled --sequences {SEQUENCES} "
+        f"--keep-out {BOOKS}/valid.review.spm --keep-out {BOOKS}/test.review.spm "
+        f"--minutes {study.minutes(MINUTES)} --out WORK/lab"
+    )
+    study.compare(
+        f"headstart compare --from WORK/lab --train {BOOKS}/train.review.spm "
+        f"--valid {BOOKS}/valid.review.spm --test {BOOKS}/test.review.spm "
+        f"--sizes {study.sizes(SIZES)} --seeds {study.seeds(SEEDS)} --out WORK/compared"
+    )
+    study.keep()
+
+
+if __name__ == "__main__":
+    main()

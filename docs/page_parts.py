@@ -1,0 +1,25 @@
+"""Tables and records as Markdown."""
+
+from collections.abc import Mapping
+
+from headstart.reports.table import Table
+
+
+def markdown(table: Table) -> str:
+    """Returns a table as Markdown, its title and notes as sentences around it."""
+    rule = "|".join("---:" if column in table.numeric else "---" for column in table.columns)
+    rows = [
+        " | ".join(row).replace("  each:", "&ensp;each:") for row in (table.columns, *table.rows)
+    ]
+    lines = [f"| {rows[0]} |", f"|{rule}|", *(f"| {row} |" for row in rows[1:])]
+    return "\n".join([f"**{table.title}**", "", *lines, "", *table.notes]).strip()
+
+
+def provenance(record: Mapping[str, object]) -> str:
+    """Says where a record comes from."""
+    machine, versions = record["machine"], record["versions"]
+    return (
+        f"*{record['date']}, {machine['processor']}, {machine['device']}, "
+        f"{machine['matrix_gflops_per_second']:.0f} GFLOP/s in matrix products, "
+        f"torch {versions['torch']}, commit {record['commit']}.*"
+    )
