@@ -1,6 +1,7 @@
 """What a run has seen of labelled texts, kept as fingerprints, so that a test can be cleaned."""
 
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 from headstart.corpora.examples import Example
@@ -13,8 +14,9 @@ from headstart.pipeline.check import check_run
 from headstart.pipeline.run_files import SEEN_FILE
 
 
-def write_seen(folder: Path, texts: Iterable[str]) -> None:
+def write_seen(folder: Path, examples: Iterable[Example], unlabelled: Iterable[str] = ()) -> None:
     """Writes the fingerprints of all that a run learns from or chooses by; not the texts."""
+    texts = chain((example.text for example in examples), unlabelled)
     marks = {fingerprint(words(text)) for text in texts} - {b""}
     write_bytes(folder / SEEN_FILE, b"".join(sorted(marks)))
 

@@ -3,7 +3,8 @@
 Legend: N texts, C labels.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -118,7 +119,19 @@ def run_answers(
     """Returns the calibrated answers of a classifier, its labels in our order. Shape (N, C)."""
     classifier = load_classifier(folder, device)
     order = [classifier.labels.index(label) for label in labels]
-    return np.stack(list(probabilities(classifier, texts)))[:, order].astype(np.float64)
+    with full_precision():
+        return np.stack(list(probabilities(classifier, texts)))[:, order].astype(np.float64)
+
+
+@contextmanager
+def full_precision() -> Iterator[None]:
+    """Has products done as `predict` does them, whatever runs this process has trained before."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 def require_teacher(folder: Path, labels: Sequence[str]) -> None:

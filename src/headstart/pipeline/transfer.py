@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import asdict, dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -135,10 +134,10 @@ def keep_examples(
     if taught is None:
         # An attempt that came to nothing may have had teachers.
         (folder / TAUGHT_FILE).unlink(missing_ok=True)
-        write_seen(folder, (example.text for example in labelled.pool))
+        write_seen(folder, labelled.pool)
         write_examples_config(folder, config, sources)
         return
-    write_seen(folder, chain((example.text for example in labelled.pool), taught.texts))
+    write_seen(folder, labelled.pool, taught.texts)
     write_examples_config(folder, config, sources, write_taught(folder, taught))
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from planted import tiny_recipe
 from tiny_runs import Killed, Witness, assert_same_run, content, go_on
 from tiny_transfers import (
@@ -21,7 +22,7 @@ from tiny_transfers import (
 from headstart.corpora.generated import GeneratedConfig, write_generated
 from headstart.errors import RecipeError, RunError
 from headstart.files import read_sealed_json, sha256_of
-from headstart.pipeline import learner, training_run
+from headstart.pipeline import learner, teaching, training_run
 from headstart.pipeline.calibrated_baseline import fit_baseline
 from headstart.pipeline.classifier import load_classifier, probabilities
 from headstart.pipeline.examples import ExamplesConfig, read_labelled
@@ -31,7 +32,7 @@ from headstart.pipeline.run_files import read_recipe, read_results
 from headstart.pipeline.run_log import read_log
 from headstart.pipeline.seen import clean_items
 from headstart.pipeline.taught import read_taught, read_teaching
-from headstart.pipeline.teaching import Teaching, teach
+from headstart.pipeline.teaching import Teaching, run_answers, teach
 from headstart.pipeline.transfer import (
     Transferring,
     begin_transfer,
@@ -80,9 +81,9 @@ def examples_of(home):
 
 
 def taught_by(home, *teachers, **changes):
-    teaching = Teaching(unlabelled=(str(home / "texts.txt"),), teachers=teachers, **changes)
+    lessons = Teaching(unlabelled=(str(home / "texts.txt"),), teachers=teachers, **changes)
     wanted = transferring(home / "trunk", examples_of(home), HOW["full"])
-    return replace(wanted, teaching=teaching)
+    return replace(wanted, teaching=lessons)
 
 
 def test_20_labels_with_texts_beside_them_beat_20_labels_alone(tmp_path):
@@ -144,6 +145,22 @@ def test_answers_are_the_mean_of_what_calibrated_teachers_say(home):
     assert taught.probability_NC == pytest.approx((ours + theirs) / 2, abs=1e-6)
     assert taught.probability_NC.dtype == np.float32
     assert taught.probability_NC.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_answers_do_not_depend_on_what_the_process_did_before(home, monkeypatch):
+    seen = []
+
+    def answered(_classifier, texts):
+        seen.append(torch.get_float32_matmul_precision())
+        return iter(np.full((len(texts), 3), 1 / 3, dtype=np.float32))
+
+    monkeypatch.setattr(teaching, "probabilities", answered)
+    torch.set_float32_matmul_precision("high")
+    try:
+        run_answers(home / "teacher", LABELS, ["a film"], "cpu")
+        assert (seen, torch.get_float32_matmul_precision()) == (["highest"], "high")
+    finally:
+        torch.set_float32_matmul_precision("highest")
 
 
 def test_copies_of_held_out_texts_are_left_out_and_counted(home, tmp_path):

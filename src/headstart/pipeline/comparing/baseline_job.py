@@ -41,7 +41,7 @@ def fitted_results(kind: str, labelled: Labelled, seed: int, folder: Path) -> di
     baseline = fit_baseline(kind, labelled, seed)
     valid = score_labels(baseline.probabilities(valid_texts), np.array(valid_targets))
     probability_NC = baseline.probabilities(test_texts)
-    write_seen(folder, (example.text for example in labelled.pool))
+    write_seen(folder, labelled.pool)
     is_clean_N = np.array(clean_items(folder, labelled.test))
     write_test(folder, probability_NC, np.array(test_targets), is_clean_N)
     return {
