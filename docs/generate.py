@@ -35,6 +35,7 @@ from headstart.transfers.settings import (  # noqa: E402
     COLD,
     FROZEN,
     GRADUAL,
+    TAUGHT,
     WARM,
     TransferSettings,
 )
@@ -357,12 +358,23 @@ TRANSFER_ROWS: Sequence[tuple[str, str, SettingOf]] = (
     ("long texts", "`--long-texts`", lambda each: each.transfer.long_texts),
     ("pieces read at once", "`--length`", lambda each: each.length or "the trunk's"),
     ("pooling", "`--pooling`", lambda each: each.pooling or "the trunk's"),
+    (
+        "a text with a label counts as so many taught ones",
+        "`--labelled-weight`",
+        lambda each: each.transfer.labelled_weight,
+    ),
 )
 
 
 def transfer_defaults() -> str:
     """The settings of each mode of a transfer."""
-    modes = {"full, warm": WARM, "full, cold": COLD, "gradual": GRADUAL, "frozen": FROZEN}
+    modes = {
+        "full, warm": WARM,
+        "full, cold": COLD,
+        "gradual": GRADUAL,
+        "frozen": FROZEN,
+        "taught": TAUGHT,
+    }
     lines = [f"| setting | option | {' | '.join(modes)} |", "|---|---|" + "---:|" * len(modes)]
     for name, option, setting_of in TRANSFER_ROWS:
         values = [str(setting_of(settings)) for settings in modes.values()]

@@ -27,6 +27,8 @@ def place(tmp_path_factory):
             ("WARM", HASTY.warm),
             ("COLD", HASTY.cold),
             ("FROZEN", HASTY.frozen),
+            ("GRADUAL", HASTY.gradual),
+            ("TAUGHT", HASTY.taught),
         ):
             patch.setattr(config, name, settings)
         patch.chdir(folder)
@@ -101,6 +103,10 @@ def test_redraw_needs_the_results_alone(out, tmp_path):
         (("--valid", "none.csv"), "There is no file 'none.csv'"),
         (("--from", "nowhere"), "There is no run in nowhere"),
         (("--device", "abacus"), "There is no device 'abacus'"),
+        (("--systems", "warm,hot"), "'hot' is not one of 'warm', 'cold', 'frozen', 'gradual'"),
+        (("--systems", "warm,taught"), "no texts without labels for taught. Name some with"),
+        (("--unlabelled", "none.txt"), "There is no file 'none.txt'"),
+        (("--systems", "cold,tfidf"), "The systems are cold, tfidf, but every comparison is"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_in_a_sentence(words, sentence, tmp_path):
@@ -128,6 +134,29 @@ def test_help_imports_no_torch_and_no_scikit_learn():
         "assert not {'torch', 'sklearn', 'scipy'} & set(sys.modules), 'heavy'\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+
+
+def test_systems_and_what_they_read_are_chosen(place):
+    words = ("--sizes", "10", "--seeds", 1, "--out", "few", "--json")
+    result = compared("--systems", "tfidf, warm", "--epochs", 1, "--length", 16, *words)
+    results = json.loads(result.stdout)["results"]
+    assert [row["key"] for row in results["systems"]] == ["warm", "tfidf"]
+    assert results["question"]["settings"]["warm"]["length"] == 16
+    assert results["verdict"]["answer"] == "not asked"
+    shown = compared("--systems", "warm,tfidf", "--epochs", 1, "--length", 16, *words[:-1])
+    assert "no cold start was compared" in shown.stdout
+
+
+def test_texts_without_labels_bring_a_system_that_is_taught(place):
+    words = ("--sizes", "10", "--seeds", 1, "--out", "taught", "--systems", "warm,tfidf")
+    result = compared("--unlabelled", "text/corpus.txt", *words)
+    assert result.exit_code == 0, result.output
+    assert "Job 5 of 5: " in result.stderr
+    assert "taught \N{MINUS SIGN} warm" in result.stdout
+    results = json.loads((place / "taught" / "results.json").read_text())
+    assert [row["key"] for row in results["systems"]] == ["warm", "taught", "tfidf"]
+    (file,) = results["question"]["unlabelled"]["files"]
+    assert file["path"] == str(place / "text" / "corpus.txt")
 
 
 def test_several_trunks_share_a_cold_start(place):

@@ -56,6 +56,32 @@ def run(place):
     return place / "run", result.stdout
 
 
+def test_teachers_answer_for_texts_without_labels(run, place):
+    words = ("--unlabelled", "text/corpus.txt", "--unlabelled-most", 50, "--labelled-weight", 2)
+    result = transferred("--teacher", "run", "--teacher", "tfidf", *words, "--out", "student")
+    assert result.exit_code == 0, result.output
+    assert "Learning from 50 of 600 texts without labels" in result.stderr
+    recipe = json.loads((place / "student" / "recipe.json").read_text())
+    assert recipe["transfer"]["labelled_weight"] == 2
+    # Two epochs over 24 examples and 50 texts, 32 at a time.
+    assert recipe["plan"]["num_steps"] == 2 * 3
+    assert typed("evaluate", "student", "--test", "text/test.csv").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--unlabelled", "text/corpus.txt"), "--unlabelled needs --teacher beside it."),
+        (("--teacher", "tfidf"), "--teacher needs --unlabelled beside it."),
+        (("--teacher", "nobody", "--unlabelled", "text/corpus.txt"), "There is no run in nobody"),
+        (("--teacher", "tiny", "--unlabelled", "text/corpus.txt"), "tiny is a language-model run"),
+        (("--teacher", "tfidf", "--unlabelled", "no.txt"), "There is no file 'no.txt'"),
+    ],
+)
+def test_a_teaching_that_cannot_be_is_refused_in_a_sentence(words, sentence, tmp_path):
+    assert sentence in refusal(transferred(*words, "--out", tmp_path / "no"))
+
+
 def test_the_swap_is_shown_tensor_by_tensor_with_its_proof(run):
     folder, shown = run
     swap = json.loads((folder / "swap.json").read_text())

@@ -26,8 +26,10 @@ def results(tmp_path_factory):
         patch.setenv(CACHE_VARIABLE, str(folder / "cache"))
         patch.setattr(training_run, "write_curves", lambda _folder: None)
         patch.setattr(compare, "write_report", lambda _results, _folder: None)
-        wanted = planted(folder, num_steps=1).comparison(
-            sizes=(20, 40), num_seeds=1, settings=HASTY
+        world = planted(folder, num_steps=1)
+        # With all that can be asked, so that every key is there.
+        wanted = world.comparison(
+            sizes=(20, 40), num_seeds=1, settings=HASTY, unlabelled=(str(world.files.corpus),)
         )
         return compare.compare(wanted, folder / "out")
 

@@ -37,12 +37,16 @@ SETTINGS = ComparedSettings(
     warm=replace(OWN.warm, epochs=10, fewest_steps=60),
     cold=replace(OWN.cold, epochs=10, fewest_steps=60),
     frozen=replace(OWN.frozen, epochs=20, fewest_steps=60),
+    gradual=replace(OWN.gradual, epochs=10, fewest_steps=60),
+    taught=replace(OWN.taught, epochs=3, fewest_steps=60),
 )
 # For what does not ask whether anything is learned.
 HASTY = ComparedSettings(
     warm=replace(OWN.warm, epochs=2, fewest_steps=0),
     cold=replace(OWN.cold, epochs=2, fewest_steps=0),
     frozen=replace(OWN.frozen, epochs=2, fewest_steps=0),
+    gradual=replace(OWN.gradual, epochs=2, fewest_steps=0),
+    taught=replace(OWN.taught, epochs=1, fewest_steps=0),
 )
 
 

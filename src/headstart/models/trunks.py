@@ -73,6 +73,14 @@ class Trunk(nn.Module):
         normed_BTD: Tensor = self.norm(hidden_BTD)
         return normed_BTD
 
+    def compile_layers(self) -> None:
+        """Has the layers compiled when they are first called, in place: all names stay.
+
+        One by one, since they are the same code: what is made for the first serves the others.
+        """
+        for block in self._blocks:
+            block.compile()
+
     @property
     def _blocks(self) -> list[Block]:
         """The layers, as what they are."""
@@ -104,6 +112,11 @@ class EncoderDecoder(nn.Module):
             )
         hidden_BTD: Tensor = self.decoder(pair.target, self.encode(pair.source))
         return hidden_BTD
+
+    def compile_layers(self) -> None:
+        """Has the layers of both halves compiled when they are first called."""
+        self.encoder.compile_layers()
+        self.decoder.compile_layers()
 
     def encode(self, source: Text) -> Source:
         """Reads the source once, for any number of targets."""

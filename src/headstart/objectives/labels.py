@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor
 
 from headstart.models.heads.label import LabelHead
@@ -32,8 +34,11 @@ class LabelBatch:
     share_NB: Tensor | None
     """How much each row says of each text; None where every row is a text of its own."""
     target_N: Tensor
+    """The number of each text's label, or how likely it has each. Shape (N,) or (N, C)."""
     names: tuple[str, ...]
     """What each text is called when something is wrong with it."""
+    weights: tuple[float, ...] | None = None
+    """As how many answers each one counts; None where all are alike."""
 
     @property
     def num_tokens(self) -> int:
@@ -41,9 +46,9 @@ class LabelBatch:
         return self.text.tokens_BT.numel()
 
     @property
-    def counts(self) -> Mapping[str, int]:
+    def counts(self) -> Mapping[str, float]:
         """How many answers are asked for."""
-        return {LABELS: len(self.target_N)}
+        return {LABELS: len(self.target_N) if self.weights is None else sum(self.weights)}
 
     def vectors(self, model: Classifier) -> Tensor:
         """Returns the vector by which each text is judged. Shape (N, D)."""
@@ -58,6 +63,7 @@ class FeatureBatch:
     vector_ND: Tensor
     target_N: Tensor
     names: tuple[str, ...]
+    weights: tuple[float, ...] | None = None
 
     @property
     def num_tokens(self) -> int:
@@ -65,9 +71,9 @@ class FeatureBatch:
         return len(self.vector_ND)
 
     @property
-    def counts(self) -> Mapping[str, int]:
+    def counts(self) -> Mapping[str, float]:
         """How many answers are asked for."""
-        return {LABELS: len(self.target_N)}
+        return {LABELS: len(self.target_N) if self.weights is None else sum(self.weights)}
 
     def vectors(self, _model: Classifier) -> Tensor:
         """Returns the vector by which each text is judged. Shape (N, D)."""
@@ -76,17 +82,20 @@ class FeatureBatch:
 
 @dataclass(frozen=True)
 class Labels:
-    """Finds the label of each text; labels may weigh differently."""
+    """Finds the label of each text, or how likely it has each; labels may weigh differently."""
 
     weight_C: Tensor | None = None
 
     def loss(self, model: Classifier, batch: LabelBatch | FeatureBatch) -> Loss:
-        """Returns the loss of all answers, summed."""
-        logits_NC = label_logits(model, batch)
+        """Returns the loss of all answers, each as often as it counts, summed."""
+        logits_NC, target_N = label_logits(model, batch), batch.target_N
         weight_C = None if self.weight_C is None else self.weight_C.to(logits_NC)
-        return {
-            LABELS: F.cross_entropy(logits_NC, batch.target_N, weight=weight_C, reduction="sum")
-        }
+        if batch.weights is None:
+            total = F.cross_entropy(logits_NC, target_N, weight=weight_C, reduction="sum")
+        else:
+            loss_N = F.cross_entropy(logits_NC, target_N, weight=weight_C, reduction="none")
+            total = (loss_N * loss_N.new_tensor(batch.weights)).sum()
+        return {LABELS: total}
 
 
 def label_logits(model: Classifier, batch: LabelBatch | FeatureBatch) -> Tensor:
@@ -96,11 +105,16 @@ def label_logits(model: Classifier, batch: LabelBatch | FeatureBatch) -> Tensor:
 
 
 def to_label_batch(
-    texts: Sequence[TextRows], targets: Sequence[int], names: Sequence[str], device: str
+    texts: Sequence[TextRows],
+    targets: Sequence[int] | NDArray[np.float32],
+    names: Sequence[str],
+    device: str,
+    weights: Sequence[float] | None = None,
+    length: int | None = None,
 ) -> LabelBatch:
     """Returns texts as a batch on a device, padded behind; windows are weighed by their pieces."""
     rows = list(chain.from_iterable(texts))
-    longest = max(map(len, rows))
+    longest = max(map(len, rows)) if length is None else length
     tokens_BT = torch.full((len(rows), longest), PADDING_ID)
     for number, row in enumerate(rows):
         tokens_BT[number, : len(row)] = torch.tensor(row)
@@ -112,6 +126,7 @@ def to_label_batch(
         share_NB=None if len(rows) == len(texts) else window_shares(texts).to(device),
         target_N=torch.tensor(targets).to(device),
         names=tuple(names),
+        weights=None if weights is None else tuple(weights),
     )
 
 

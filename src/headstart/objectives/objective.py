@@ -45,8 +45,8 @@ class StepBatch(Protocol):
         """The positions that are computed."""
 
     @property
-    def counts(self) -> Mapping[str, int]:
-        """How many answers of each kind are asked for."""
+    def counts(self) -> Mapping[str, float]:
+        """How many answers of each kind are asked for; some may count as more or less than one."""
 
 
 class Judge(Protocol):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+from headstart.corpora.tables import source_sha256
 from headstart.files import locked, write_json
 from headstart.pipeline.comparing.choices import affordable_seeds, chosen_settings
 from headstart.pipeline.comparing.config import Comparison
@@ -36,7 +37,7 @@ def run_comparison(wanted: Comparison, folder: Path, watch: Watch, show: ShowSwe
         folder=folder,
         trunks=trunks,
         examples=examples,
-        systems=systems_of([trunk.facts for trunk in trunks]),
+        systems=systems_of([trunk.facts for trunk in trunks], wanted.kinds),
         sweep=Sweep(
             sizes=checked_sizes(wanted.sizes, len(train)),
             num_seeds=wanted.num_seeds,
@@ -45,6 +46,7 @@ def run_comparison(wanted: Comparison, folder: Path, watch: Watch, show: ShowSwe
         ),
         watch=watch,
         show=show,
+        unlabelled={name: source_sha256(Path(name)) for name in wanted.unlabelled},
     )
     leaks = find_leaks(examples, trunks, folder, watch)
     chosen = chosen_settings(sweeping)
@@ -64,6 +66,7 @@ def run_comparison(wanted: Comparison, folder: Path, watch: Watch, show: ShowSwe
         sweep=replace(sweeping.sweep, num_seeds=num_seeds),
         jobs=tuple(jobs),
         chosen=chosen,
+        unlabelled=sweeping.unlabelled,
     )
     write_json(folder / RESULTS_FILE, results_of(done))
     # As a file gives it, so that what is returned and what is kept are the same.

@@ -23,6 +23,7 @@ from headstart.corpora.tables import source_sha256
 from headstart.errors import DamagedFileError, DataError
 from headstart.files import read_sealed_json, write_sealed_json
 from headstart.pipeline.run_files import EXAMPLES_FILE
+from headstart.pipeline.taught import Taught
 from headstart.randomness import derive_seed
 
 # Held out of examples that bring none of their own: enough to choose an epoch by.
@@ -74,6 +75,13 @@ class Labelled:
     labels: tuple[str, ...]
     complaints: tuple[str, ...] = ()
     """What was skipped, a sentence each."""
+    taught: Taught | None = None
+    """Texts without labels that are learned from too."""
+
+    @property
+    def num_learned(self) -> int:
+        """How many texts an epoch reads."""
+        return len(self.train) + (0 if self.taught is None else len(self.taught.texts))
 
 
 def read_labelled(config: ExamplesConfig) -> Labelled:
@@ -166,9 +174,16 @@ def example_hashes(config: ExamplesConfig) -> dict[str, str]:
     return {str(path): source_sha256(path) for path in paths}
 
 
-def write_examples_config(folder: Path, config: ExamplesConfig, sources: dict[str, str]) -> None:
-    """Writes where the examples of a run came from, and what they were."""
-    write_sealed_json(folder / EXAMPLES_FILE, {"reading": asdict(config), "sources": sources})
+def write_examples_config(
+    folder: Path,
+    config: ExamplesConfig,
+    sources: dict[str, str],
+    teaching: dict[str, Any] | None = None,
+) -> None:
+    """Writes where the examples of a run came from, what they were, and who taught it others."""
+    note = {"reading": asdict(config), "sources": sources}
+    taught = {} if teaching is None else {"teaching": teaching}
+    write_sealed_json(folder / EXAMPLES_FILE, note | taught)
 
 
 def read_examples_config(folder: Path) -> tuple[ExamplesConfig, dict[str, str]]:

@@ -58,6 +58,8 @@ from headstart.transfers.unfreezing import (
 # Of two epochs with as many right answers, the one that was surer of them is better: by at most a
 # tenth of what an answer counts, however many there are and however wrong it was.
 TIE_WEIGHT, MOST_LOSS = 1e-4, 1_000.0
+# On a GPU rows are padded to a multiple of this.
+LENGTH_STEP = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +104,11 @@ class LabelLearner:
     def steps_per_epoch(self) -> int:
         """The steps in which every example is read once."""
         return steps_in_epoch(len(self.train.rows), self.recipe.sequences_per_step)
+
+    @property
+    def keeps_checkpoints(self) -> bool:
+        """Whether a finished run has its last checkpoint still: it has only its weights."""
+        return False
 
     @property
     def num_epochs(self) -> int:
@@ -149,7 +156,14 @@ class LabelLearner:
         objective = Labels(self.label_weights)
         batches = self.feature_batches if self.transfer.mode == "frozen" else Ahead(self.batches)
         return Trainer(
-            objective, self.recipe.learning, self.plan, batches, after_step, self.before_step
+            objective,
+            self.recipe.learning,
+            self.plan,
+            batches,
+            after_step,
+            self.before_step,
+            # Another part of the trunk learns from time to time.
+            is_always_alike=self.transfer.mode != "gradual",
         )
 
     @cached_property
@@ -157,6 +171,7 @@ class LabelLearner:
         """How much each label weighs, 1 on average over the examples; None for all alike."""
         if not self.transfer.weighs_labels:
             return None
+        # Of labels that are known: what teachers say of the others is likely, and no count.
         counts_C = np.bincount(self.train.targets, minlength=len(self.transfer.labels))
         share_C = len(self.train.targets) / (np.count_nonzero(counts_C) * counts_C.clip(min=1))
         return torch.from_numpy(share_C).float()
@@ -174,22 +189,47 @@ class LabelLearner:
         return [
             to_label_batch(
                 [self.train.rows[index] for index in part],
-                [int(self.train.targets[index]) for index in part],
+                self.targets_of(part),
                 [self.train.names[index] for index in part],
                 self.plan.device,
+                self.weights_of(part),
+                length=self.padded_length(part),
             )
-            for part in np.array_split(chosen, num_parts)
+            for part in (each.tolist() for each in np.array_split(chosen, num_parts))
         ]
+
+    def targets_of(self, chosen: Sequence[int]) -> list[int] | NDArray[np.float32]:
+        """Returns the labels of some texts, or how likely each is where teachers answered."""
+        if self.train.soft_NC is not None:
+            return self.train.soft_NC[chosen]
+        return [int(self.train.targets[index]) for index in chosen]
+
+    def weights_of(self, chosen: Sequence[int]) -> list[float] | None:
+        """Returns as how many answers some texts count; None where all are alike."""
+        weight, num_labelled = self.transfer.labelled_weight, len(self.train.targets)
+        if self.train.soft_NC is None or weight == 1.0:
+            return None
+        return [weight if index < num_labelled else 1.0 for index in chosen]
+
+    def padded_length(self, chosen: Sequence[int]) -> int:
+        """Returns the length that examples are padded to: their longest, or one of a few."""
+        longest = max(len(row) for index in chosen for row in self.train.rows[index])
+        if not self.plan.can_record:
+            return longest
+        # Steps are recorded by their shape, so there are few of them.
+        return max(longest, min(self.recipe.length, -(-longest // LENGTH_STEP) * LENGTH_STEP))
 
     def feature_batches(self, step: int) -> Sequence[FeatureBatch]:
         """Returns a step over the vectors of a frozen trunk."""
         chosen = self.chosen(step)
         vectors_ND, target_N = self.features["train"]
+        weights = self.weights_of(chosen)
         return [
             FeatureBatch(
                 vector_ND=vectors_ND[chosen],
                 target_N=target_N[chosen],
                 names=tuple(self.train.names[index] for index in chosen),
+                weights=None if weights is None else tuple(weights),
             )
         ]
 
@@ -214,7 +254,9 @@ class LabelLearner:
             name: (
                 # A copy outside of inference mode, so that a loss may be taken of it.
                 text_vectors_by(self.plan, model, split.rows, never).clone(),
-                torch.from_numpy(split.targets).to(self.plan.device),
+                torch.from_numpy(split.targets if split.soft_NC is None else split.soft_NC).to(
+                    self.plan.device
+                ),
             )
             for name, split in (("train", self.train), ("valid", self.valid))
         }

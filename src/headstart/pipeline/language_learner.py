@@ -59,8 +59,7 @@ class LanguageLearner:
             load(model, self.start)
         model.to(self.plan.device)
         if self.plan.is_compiled:
-            # In place: the names of the weights stay what they are.
-            model.trunk.compile()
+            model.trunk.compile_layers()
         rowwise = use_rows(model, self.recipe, self.plan.device)
         decay = self.recipe.learning.average_decay
         return TrainingState(
@@ -72,7 +71,15 @@ class LanguageLearner:
     def trainer(self, after_step: AfterStep) -> Trainer:
         """Returns the loop over this text, which is made ready one step ahead."""
         batches = Ahead(self.batches)
-        return Trainer(self.objective, self.recipe.learning, self.plan, batches, after_step)
+        return Trainer(
+            self.objective,
+            self.recipe.learning,
+            self.plan,
+            batches,
+            after_step,
+            # How many candidates are drawn differs from step to step.
+            is_always_alike=self.recipe.learning.head != "sampled",
+        )
 
     def batches(self, step: int) -> Sequence[Batch]:
         """Returns the parts of a step on the plan's device."""
@@ -114,6 +121,11 @@ class LanguageLearner:
     def steps_per_epoch(self) -> int:
         """The steps in which the text is read once."""
         return self.stream.steps_per_epoch
+
+    @property
+    def keeps_checkpoints(self) -> bool:
+        """Whether a finished run has its last checkpoint still: it can be gone on from."""
+        return True
 
     def is_enough(self, _step: int, _best_step: int) -> bool:
         """Whether a run may end before its last step: its rate falls to the end, so never."""

@@ -66,6 +66,10 @@ class Learner(Protocol):
     def steps_per_epoch(self) -> int:
         """The steps in which everything is read once."""
 
+    @property
+    def keeps_checkpoints(self) -> bool:
+        """Whether a finished run has its last checkpoint still."""
+
     def new_state(self) -> TrainingState:
         """Returns a model with its first weights, before any step."""
 

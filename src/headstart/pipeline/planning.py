@@ -60,6 +60,8 @@ class Place:
     num_threads: int | None = None
     seed: int = 0
     is_deterministic: bool = False
+    is_compiled: bool | None = None
+    """Whether layers are compiled; None tries both where the budget is in minutes."""
 
 
 def first_plan(budget: Budget, place: Place, recipe: Recipe) -> PlanConfig:
@@ -74,7 +76,7 @@ def first_plan(budget: Budget, place: Place, recipe: Recipe) -> PlanConfig:
             device=place.device,
             num_threads=place.num_threads or torch.get_num_threads(),
             precision=best_precision(place.device),
-            is_compiled=False,
+            is_compiled=bool(place.is_compiled),
             is_deterministic=place.is_deterministic,
             steps_between_validations=1,
             steps_between_logs=1,
@@ -108,11 +110,16 @@ def measured_plan(
     minutes: float,
     tokens_per_step: int,
     learner_for: Callable[[PlanConfig], LanguageLearner],
+    *,
+    may_choose: bool = True,
 ) -> PlanConfig:
-    """Returns the plan that does the most steps in so many minutes, by trying a few."""
+    """Returns the plan that does the most steps in so many minutes, by trying a few.
+
+    Whether layers are compiled is tried as well, where it may be chosen.
+    """
     plans = [plan]
     kind = plan.device.partition(":")[0]
-    if minutes >= FEWEST_MINUTES_COMPILED[kind] and can_compile():
+    if may_choose and minutes >= FEWEST_MINUTES_COMPILED[kind] and can_compile():
         plans.append(replace(plan, is_compiled=True))
     tried = {candidate: num_steps_in(minutes * 60, learner_for(candidate)) for candidate in plans}
     best = max(tried, key=lambda candidate: tried[candidate])

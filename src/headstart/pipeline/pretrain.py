@@ -169,7 +169,8 @@ def settled_plan(
     minutes = wanted.budget.minutes_or_default
     if minutes is None:
         return plan
-    return measured_plan(plan, minutes, recipe.tokens_per_step, learner_for)
+    may_choose = wanted.place.is_compiled is None
+    return measured_plan(plan, minutes, recipe.tokens_per_step, learner_for, may_choose=may_choose)
 
 
 def resume_run(folder: Path, wanted: Resumption, watch: Watch) -> bool:

@@ -12,9 +12,10 @@ RECIPE_FILE, CORPUS_FILE, MANIFEST_FILE = "recipe.json", "corpus.json", "manifes
 WEIGHTS_FILE, RESULTS_FILE, LOG_FILE = "weights.safetensors", "results.json", "log.jsonl"
 # The weights that a run began with, where it went on from another.
 START_FILE, START_FACTS_FILE = "start.safetensors", "start.json"
-# Of a transfer: its examples, what it has seen of them, what was loaded, and its test.
+# Of a transfer: its examples, what it has seen of them, what was loaded, its test, and what its
+# teachers answered.
 EXAMPLES_FILE, SEEN_FILE, SWAP_FILE = "examples.json", "examples.seen", "swap.json"
-TEST_FILE = "test.safetensors"
+TEST_FILE, TAUGHT_FILE = "test.safetensors", "taught.safetensors"
 TOKENIZER_FOLDER, CHECKPOINTS_FOLDER = "tokenizer", "checkpoints"
 
 

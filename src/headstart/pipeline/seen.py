@@ -13,9 +13,9 @@ from headstart.pipeline.check import check_run
 from headstart.pipeline.run_files import SEEN_FILE
 
 
-def write_seen(folder: Path, examples: Iterable[Example]) -> None:
+def write_seen(folder: Path, texts: Iterable[str]) -> None:
     """Writes the fingerprints of all that a run learns from or chooses by; not the texts."""
-    marks = {fingerprint(words(example.text)) for example in examples} - {b""}
+    marks = {fingerprint(words(text)) for text in texts} - {b""}
     write_bytes(folder / SEEN_FILE, b"".join(sorted(marks)))
 
 

@@ -94,8 +94,11 @@ class TrainingRun:
             with contextlib.suppress(DivergedError):
                 self.keeper.keep(state)
             raise
-        self.keeper.keep(state)
-        return self.is_done(state) and self.finish(state)
+        is_done = self.is_done(state)
+        # What would be removed at once is only written where the last one is long ago.
+        if self.learner.keeps_checkpoints or not is_done:
+            self.keeper.keep(state)
+        return is_done and self.finish(state)
 
     def is_done(self, state: TrainingState) -> bool:
         """Whether the plan has ended, or no step would make the best weights better."""
@@ -198,6 +201,7 @@ class TrainingRun:
     def finish(self, state: TrainingState) -> bool:
         """Writes what the run has learned, and what it is worth, unless someone says stop."""
         weights = self.best.weights()
+        learned = {name: tensor.clone() for name, tensor in weights_of(state).items()}
         load(state.model, weights)
         done = Done(
             folder=self.folder,
@@ -208,6 +212,8 @@ class TrainingRun:
         try:
             worth = self.learner.results(state.model, done, self.watch.should_stop)
         except ScoringStopped:
+            load(state.model, learned)
+            self.keeper.keep(state)
             return False
         digest = write_tensors(self.folder / WEIGHTS_FILE, weights)
         write_json(

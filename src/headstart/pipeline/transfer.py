@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from headstart.pipeline.examples import (
 )
 from headstart.pipeline.feeding import marks_for
 from headstart.pipeline.label_learner import LabelLearner, steps_in_epoch, tidy_transfer
-from headstart.pipeline.label_split import as_split
+from headstart.pipeline.label_split import as_split, with_taught
 from headstart.pipeline.learner import settle
 from headstart.pipeline.planning import Place, best_precision
 from headstart.pipeline.pretrain import fitting_tokenizer
@@ -39,6 +40,7 @@ from headstart.pipeline.resumption import (
 from headstart.pipeline.run_files import (
     START_FACTS_FILE,
     SWAP_FILE,
+    TAUGHT_FILE,
     TOKENIZER_FOLDER,
     is_finished,
     read_recipe,
@@ -48,6 +50,8 @@ from headstart.pipeline.run_files import (
 )
 from headstart.pipeline.run_folder import Run, load_run, read_start, read_weights, write_start
 from headstart.pipeline.seen import write_seen
+from headstart.pipeline.taught import read_taught, write_taught
+from headstart.pipeline.teaching import Teaching, teach
 from headstart.pipeline.text_rows import TextReader
 from headstart.pipeline.training_run import TrainingRun
 from headstart.pipeline.watch import Watch
@@ -61,6 +65,7 @@ from headstart.transfers.settings import TransferSettings
 
 # Looks at validation examples: enough to choose an epoch by; more would cost more than learning.
 MOST_LOOKS = 40
+FEWEST_LOOKS_WHEN_TAUGHT = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +81,8 @@ class Transferring:
     """The run whose trunk is kept; None is a cold start."""
     tokenizer: Path | None = None
     """The tokenizer of a cold start; without one it is learned from the training texts."""
+    teaching: Teaching | None = None
+    """Texts without labels to learn from too, and who answers for them."""
 
 
 def transfer(wanted: Transferring, folder: Path, watch: Watch | None = None) -> Run:
@@ -95,6 +102,9 @@ def begin_transfer(wanted: Transferring, folder: Path, watch: Watch) -> None:
     labelled = read_labelled(wanted.examples)
     for line in labelled.complaints:
         watch.say(line)
+    if wanted.teaching is not None:
+        taught = teach(wanted.teaching, wanted.examples, labelled, wanted.place, watch)
+        labelled = replace(labelled, taught=taught)
     tokenizer = settled_tokenizer(wanted, labelled, watch)
     recipe = transfer_recipe(wanted, labelled, tokenizer)
     if wanted.start is not None:
@@ -106,9 +116,8 @@ def begin_transfer(wanted: Transferring, folder: Path, watch: Watch) -> None:
         (folder / START_FACTS_FILE).unlink(missing_ok=True)
     copy_sketch(wanted.start, folder)
     save_tokenizer(tokenizer, folder / TOKENIZER_FOLDER)
-    write_seen(folder, labelled.pool)
     hashes = example_hashes(wanted.examples)
-    write_examples_config(folder, wanted.examples, hashes | {TOKENIZER: tokenizer.fingerprint})
+    keep_examples(folder, wanted.examples, labelled, hashes | {TOKENIZER: tokenizer.fingerprint})
     # Before the folder is a run: a trunk that does not fit would end it at its first step.
     assert recipe.plan is not None
     start = read_start(folder)
@@ -116,6 +125,21 @@ def begin_transfer(wanted: Transferring, folder: Path, watch: Watch) -> None:
     _, swap = learner.new_model()
     write_json(folder / SWAP_FILE, None if swap is None else asdict(swap))
     write_recipe(folder, recipe)
+
+
+def keep_examples(
+    folder: Path, config: ExamplesConfig, labelled: Labelled, sources: dict[str, str]
+) -> None:
+    """Writes what a run has seen, where that came from, and what teachers said of it."""
+    taught = labelled.taught
+    if taught is None:
+        # An attempt that came to nothing may have had teachers.
+        (folder / TAUGHT_FILE).unlink(missing_ok=True)
+        write_seen(folder, (example.text for example in labelled.pool))
+        write_examples_config(folder, config, sources)
+        return
+    write_seen(folder, chain((example.text for example in labelled.pool), taught.texts))
+    write_examples_config(folder, config, sources, write_taught(folder, taught))
 
 
 def settled_tokenizer(wanted: Transferring, labelled: Labelled, watch: Watch) -> Tokenizer:
@@ -150,7 +174,8 @@ def transfer_recipe(wanted: Transferring, labelled: Labelled, tokenizer: Tokeniz
         )
     length = base.length if settings.length is None else settings.length
     pooling = base.pooling if settings.pooling is None else settings.pooling
-    steps_per_epoch = steps_in_epoch(len(labelled.train), settings.examples_per_step)
+    steps_per_epoch = steps_in_epoch(labelled.num_learned, settings.examples_per_step)
+    plan = transfer_plan(wanted.place, steps_per_epoch, settings.epochs_for(steps_per_epoch))
     return replace(
         base,
         model=ModelConfig(
@@ -161,7 +186,7 @@ def transfer_recipe(wanted: Transferring, labelled: Labelled, tokenizer: Tokeniz
         length=length,
         sequences_per_step=settings.examples_per_step,
         learning=settings.learning,
-        plan=transfer_plan(wanted.place, steps_per_epoch, settings.epochs_for(steps_per_epoch)),
+        plan=plan if labelled.taught is None else with_more_looks(plan),
         transfer=replace(
             settings.transfer,
             labels=labelled.labels,
@@ -186,6 +211,12 @@ def transfer_plan(place: Place, steps_per_epoch: int, num_epochs: int) -> PlanCo
         # Ten lines an epoch are enough to see it learn.
         steps_between_logs=max(1, steps_per_epoch // 10),
     )
+
+
+def with_more_looks(plan: PlanConfig) -> PlanConfig:
+    """Returns a plan with several looks in an epoch, where epochs are few and long."""
+    num_between = max(1, plan.num_steps // FEWEST_LOOKS_WHEN_TAUGHT)
+    return replace(plan, steps_between_validations=min(plan.steps_between_validations, num_between))
 
 
 def copy_sketch(start: Path | None, folder: Path) -> None:
@@ -214,6 +245,9 @@ def new_label_learner(
         as_split(examples, transfer_config.labels, reader, plan.num_threads)
         for examples in (labelled.train, labelled.valid)
     )
+    if labelled.taught is not None:
+        train = with_taught(train, labelled.taught, reader, plan.num_threads)
+        sources = sources | labelled.taught.sources
     return LabelLearner(
         recipe, plan, transfer_config, reader, train, valid, labelled.test, start, sources
     )
@@ -233,7 +267,8 @@ def resume_transfer(folder: Path, wanted: Resumption, watch: Watch) -> bool:
     hashes = example_hashes(config)
     now = hashes | {TOKENIZER: tokenizer.fingerprint}
     require_same_text(sources, now, watch, is_forced=wanted.is_forced)
-    labelled = read_labelled(config)
+    taught = read_taught(folder, config.reading(), watch)
+    labelled = replace(read_labelled(config), taught=taught)
     assert recipe.transfer is not None
     # Files that changed and are gone on with may have labels that the head has no answer for.
     require_known(recipe.transfer.labels, [*labelled.train, *labelled.valid, *labelled.test])

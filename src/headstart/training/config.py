@@ -61,6 +61,12 @@ class PlanConfig:
     steps_between_validations: int
     steps_between_logs: int
 
+    @property
+    def can_record(self) -> bool:
+        """Whether steps may be recorded and launched as a whole, which only a GPU can do."""
+        # Recorded or not, a kernel may add in another order.
+        return self.device == "cuda" and not self.is_deterministic
+
     def __post_init__(self) -> None:
         require_whole(
             self,

@@ -1,6 +1,7 @@
 """The loop: steps over an objective until the plan ends. It knows no file and no screen."""
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,10 @@ from headstart.training.averaging import AveragedWeights
 from headstart.training.clipping import clip_gradients
 from headstart.training.config import LearningConfig, PlanConfig
 from headstart.training.optimiser import Optimiser
+from headstart.training.recorded import RecordedSteps
 from headstart.training.schedule import learning_rate
+
+NORM = "norm of the gradient"
 
 
 @dataclass
@@ -65,6 +69,8 @@ class LossOfBatch(nn.Module):
         super().__init__()
         self.objective = objective
         self.model = model
+        self.recorded: RecordedSteps | None = None
+        """Steps that are launched as a whole, where the device can do that."""
 
     def forward(self, batch: StepBatch) -> Mapping[str, Tensor]:
         """Returns each part of the loss, summed."""
@@ -82,6 +88,8 @@ class Trainer:
     """The parts of each step."""
     after_step: AfterStep
     before_step: BeforeStep = leave_as_it_is
+    is_always_alike: bool = True
+    """Whether steps of one shape do the same work, so that a GPU may record them."""
 
     def run(self, state: TrainingState) -> None:
         """Does the steps that are left."""
@@ -94,26 +102,56 @@ class Trainer:
     def judged(self, state: TrainingState) -> LossOfBatch:
         """Returns the state's model in training, as one module with the objective."""
         state.model.train()
-        return LossOfBatch(self.objective, state.model)
+        judged = LossOfBatch(self.objective, state.model)
+        if self.is_always_alike and self.plan.can_record and state.optimiser.can_be_recorded:
+            # Of another module: one that held itself would hold the GPU's memory too.
+            alike = LossOfBatch(self.objective, state.model)
+            judged.recorded = RecordedSteps(
+                lambda batch: self.learn_on_device(state, alike, batch),
+                state.optimiser.forget_gradients,
+            )
+        return judged
 
     def do_step(
         self, state: TrainingState, judged: LossOfBatch, batches: Sequence[StepBatch]
     ) -> StepReport:
         """Does one step; a loss or gradient that is no number leaves the state as it was."""
         self.before_step(state)
-        sums = self.backward(state.step, judged, batches)
-        norm = clip_gradients(list(state.optimiser.parameters.values()), self.learning.max_norm)
-        parts = {name: float(value) for name, value in sums.items()}
-        self.require_finite(state, parts | {"norm of the gradient": float(norm)}, batches)
         rate = learning_rate(state.step, self.plan.num_steps, self.learning)
-        state.optimiser.step(rate)
+        values = self.learn(state, judged, batches, rate)
+        self.require_finite(state, values, batches)
+        norm = values.pop(NORM)
         state.step += 1
         if state.average is not None:
             state.average.follow(state.model, state.step)
         num_tokens = sum(batch.num_tokens for batch in batches)
         return StepReport(
-            step=state.step, parts=parts, rate=rate, norm=float(norm), num_tokens=num_tokens
+            step=state.step, parts=values, rate=rate, norm=norm, num_tokens=num_tokens
         )
+
+    def learn(
+        self, state: TrainingState, judged: LossOfBatch, batches: Sequence[StepBatch], rate: float
+    ) -> dict[str, float]:
+        """Moves the weights, unless a value is no number; returns the values by their names."""
+        names = [*total_counts(batches), NORM]
+        if judged.recorded is not None and len(batches) == 1:
+            state.optimiser.set_rate(rate)
+            self.seed_part(state.step, 0)
+            return dict(zip(names, judged.recorded.do(batches[0]).tolist(), strict=True))
+        value_V = self.values(state, self.backward(state.step, judged, batches))
+        values = dict(zip(names, value_V.tolist(), strict=True))
+        if all(map(math.isfinite, values.values())):
+            state.optimiser.step(rate)
+        return values
+
+    def learn_on_device(
+        self, state: TrainingState, judged: LossOfBatch, batch: StepBatch
+    ) -> Tensor:
+        """Does the same without a look from outside, at the rate and from the seed set before."""
+        counts = total_counts([batch])
+        value_V = self.values(state, self.backward_part(judged, batch, counts))
+        state.optimiser.move_if(value_V.isfinite().all())
+        return value_V
 
     def backward(
         self, step: int, judged: LossOfBatch, batches: Sequence[StepBatch]
@@ -122,22 +160,36 @@ class Trainer:
         counts = total_counts(batches)
         sums: dict[str, Tensor] = {}
         for number, batch in enumerate(batches):
-            # Dropout and other draws are a function of the step, so that nothing drawn is kept.
-            seed_draws(derive_seed(self.plan.seed, "step", step, number), self.plan.device)
-            with autocast(self.plan):
-                loss = judged(batch)
-            means = {name: part / counts[name] for name, part in loss.items()}
-            torch.autograd.backward(torch.stack(list(means.values())).sum())
-            for name, part in means.items():
-                sums[name] = sums.get(name, torch.zeros_like(part)) + part.detach()
+            self.seed_part(step, number)
+            for name, part in self.backward_part(judged, batch, counts).items():
+                sums[name] = sums[name] + part if name in sums else part
         return sums
+
+    def seed_part(self, step: int, number: int) -> None:
+        """Makes dropout and other draws a function of the step, so that nothing drawn is kept."""
+        seed_draws(derive_seed(self.plan.seed, "step", step, number), self.plan.device)
+
+    def backward_part(
+        self, judged: LossOfBatch, batch: StepBatch, counts: Mapping[str, float]
+    ) -> dict[str, Tensor]:
+        """Adds the gradients of one part of a step; returns its share of the mean losses."""
+        with autocast(self.plan):
+            loss = judged(batch)
+        means = {name: part / counts[name] for name, part in loss.items()}
+        torch.autograd.backward(torch.stack(list(means.values())).sum())
+        return {name: means[name].detach() for name in counts}
+
+    def values(self, state: TrainingState, sums: Mapping[str, Tensor]) -> Tensor:
+        """Returns the parts of the loss and the norm of the gradients, which are then cut to it."""
+        norm = clip_gradients(list(state.optimiser.parameters.values()), self.learning.max_norm)
+        return torch.stack([*(value.to(norm) for value in sums.values()), norm])
 
     def require_finite(
         self, state: TrainingState, values: Mapping[str, float], batches: Sequence[StepBatch]
     ) -> None:
         """Raises an error for a value that is infinite or none, before it reaches the weights."""
         for name, value in values.items():
-            if value - value != 0:
+            if not math.isfinite(value):
                 state.optimiser.forget_gradients()
                 rows = [row for batch in batches for row in batch.names]
                 shown = "; ".join(rows[:3]) + (f"; and {len(rows) - 3:,} more" if rows[3:] else "")
@@ -158,10 +210,10 @@ def seed_draws(seed: int, device: str) -> None:
         torch.cuda.manual_seed(seed)
 
 
-def total_counts(batches: Sequence[StepBatch]) -> Mapping[str, int]:
-    """Returns how many answers of each kind a step asks for; at least one, to divide by."""
+def total_counts(batches: Sequence[StepBatch]) -> Mapping[str, float]:
+    """Returns how many answers of each kind a step asks for; 1 for none, to divide by."""
     names = batches[0].counts
-    return {name: max(1, sum(batch.counts[name] for batch in batches)) for name in names}
+    return {name: sum(batch.counts[name] for batch in batches) or 1 for name in names}
 
 
 @contextlib.contextmanager

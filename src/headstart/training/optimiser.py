@@ -47,17 +47,47 @@ class Optimiser:
         betas = (config.beta1, config.beta2)
         self._parts: list[torch.optim.Optimizer] = []
         if dense:
-            self._parts.append(torch.optim.AdamW(dense, lr=0.0, betas=betas, fused=True))
+            is_on_gpu = any(weights.is_cuda for weights in self.parameters.values())
+            if is_on_gpu:
+                give_rates_on_device(dense)
+            # On a GPU steps may be recorded, rates and all.
+            self._parts.append(
+                torch.optim.AdamW(dense, lr=0.0, betas=betas, fused=True, capturable=is_on_gpu)
+            )
         if sparse:
             self._parts.append(RowwiseAdamW(sparse, lr=0.0, betas=betas))
 
+    @property
+    def can_be_recorded(self) -> bool:
+        """Whether a step is always the same kernels over the same tensors."""
+        return not any(isinstance(part, RowwiseAdamW) for part in self._parts)
+
     def step(self, rate: float) -> None:
         """Moves the weights along their gradients, which are then forgotten."""
+        self.set_rate(rate)
         for part in self._parts:
-            for group in part.param_groups:
-                group["lr"] = rate * group["rate_share"]
             part.step()
         self.forget_gradients()
+
+    def set_rate(self, rate: float) -> None:
+        """Sets how far the next move goes."""
+        for part in self._parts:
+            for group in part.param_groups:
+                if isinstance(group["lr"], Tensor):
+                    group["lr"].fill_(rate * group["rate_share"])
+                else:
+                    group["lr"] = rate * group["rate_share"]
+
+    def move_if(self, is_sound: Tensor) -> None:
+        """Moves the weights on a GPU at the rate that was set; where something is not sound, by 0.
+
+        Nobody waits to see which: the kernel itself leaves weights and moments as they were.
+        """
+        for part in self._parts:
+            # What gradient scaling uses to skip a step.
+            part.found_inf = (~is_sound).float()  # type: ignore[attr-defined]
+            part.step()
+            del part.found_inf  # type: ignore[attr-defined]
 
     def settle(self) -> None:
         """Has rows that steps did not name catch up, before a model is judged or given away."""
@@ -96,6 +126,12 @@ class Optimiser:
             is_count = value.ndim == 0 and weights.device.type == "cpu"
             device = value.device if is_count else weights.device
             owners[weights].state[weights][what] = value.to(device)
+
+
+def give_rates_on_device(groups: Iterable[dict[str, Any]]) -> None:
+    """Has the rate of each group of parameters in a tensor beside them."""
+    for group in groups:
+        group["lr"] = torch.zeros((), device=group["params"][0].device)
 
 
 def decay_groups(

@@ -9,6 +9,7 @@ from headstart.models.config import MOST, require_choice, require_whole
 Mode = Literal["full", "frozen", "gradual"]
 LongTexts = Literal["cut", "windows"]
 BestBy = Literal["accuracy", "macro-f1", "loss"]
+MOST_LABELLED_WEIGHT = 1e6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,8 @@ class TransferConfig:
     best_by: BestBy = "accuracy"
     num_averaged: int = 1
     """The best epochs whose weights are averaged; 1 keeps the best alone."""
+    labelled_weight: float = 1.0
+    """As how many texts without labels one with a label counts, where teachers answer for those."""
 
     def __post_init__(self) -> None:
         require_choice("mode", self.mode, get_args(Mode))
@@ -47,6 +50,11 @@ class TransferConfig:
         if not 0 < self.layer_decay <= 1:
             raise RecipeError(
                 f"layer_decay is {self.layer_decay}; it must be above 0 and at most 1."
+            )
+        if not 0 < self.labelled_weight <= MOST_LABELLED_WEIGHT:
+            raise RecipeError(
+                f"labelled_weight is {self.labelled_weight}; it must be above 0 and at most "
+                f"{MOST_LABELLED_WEIGHT:g}."
             )
         if self.mode == "frozen" and self.num_fresh_layers:
             raise RecipeError(

@@ -66,6 +66,14 @@ FROZEN = TransferSettings(
 GRADUAL = replace(WARM, transfer=replace(WARM.transfer, mode="gradual"))
 
 
+def with_teachers(settings: TransferSettings) -> TransferSettings:
+    """Returns the same for epochs that read texts without labels too: long ones, so few."""
+    return replace(settings, epochs=3, examples_per_step=32)
+
+
+TAUGHT = with_teachers(WARM)
+
+
 def default_settings(mode: str, *, is_warm: bool) -> TransferSettings:
     """Returns the settings of a mode."""
     if mode == "frozen":

@@ -6,14 +6,16 @@ name alone, and what would come out differently has another name.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from headstart.errors import RecipeError
 from headstart.files import json_digest
 
-Kind = Literal["warm", "cold", "frozen", "tfidf", "majority"]
-NEURAL_KINDS: tuple[Kind, ...] = ("warm", "cold", "frozen")
+Kind = Literal["warm", "cold", "frozen", "gradual", "taught", "tfidf", "majority"]
+NEURAL_KINDS: tuple[Kind, ...] = ("warm", "cold", "frozen", "gradual", "taught")
 BASELINE_KINDS: tuple[Kind, ...] = ("tfidf", "majority")
+# What is compared where nobody says otherwise.
+USUAL_KINDS: tuple[Kind, ...] = ("warm", "cold", "frozen", "tfidf", "majority")
 # The smallest number of labels that is tried where none is named; then twice as many, and so on.
 FIRST_SIZE = 100
 # Beyond the sizes of the networks, TF-IDF only shows where its curve goes.
@@ -21,7 +23,15 @@ NUM_SEEDS_BEYOND = 3
 # Enough of a hash to tell jobs apart, and of a trunk's name to know it.
 NUM_HASH_LETTERS, NUM_NAME_LETTERS = 10, 40
 # The longest first, so that no worker is left alone with them at the end.
-COSTS: Mapping[Kind, int] = {"warm": 2, "cold": 2, "frozen": 1, "tfidf": 0, "majority": 0}
+COSTS: Mapping[Kind, int] = {
+    "taught": 3,
+    "warm": 2,
+    "cold": 2,
+    "gradual": 2,
+    "frozen": 1,
+    "tfidf": 0,
+    "majority": 0,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,14 +102,29 @@ class Job:
 Decisive = Callable[[System, int], Mapping[str, object]]
 
 
-def systems_of(trunks: Sequence[TrunkFacts]) -> tuple[System, ...]:
-    """Returns the systems to compare: each trunk warm and frozen, cold once a shape, baselines."""
+def checked_kinds(kinds: Sequence[Kind]) -> tuple[Kind, ...]:
+    """Returns the kinds in their usual order; an error where one is unknown, or warm missing."""
+    known = get_args(Kind)
+    if odd := [kind for kind in kinds if kind not in known]:
+        raise RecipeError(f"There is no system {odd[0]!r}. Choose from {', '.join(known)}.")
+    if "warm" not in kinds:
+        raise RecipeError(
+            f"The systems are {', '.join(kinds) or 'none'}, but every comparison is about a warm "
+            "start. Add warm to them."
+        )
+    return tuple(kind for kind in known if kind in kinds)
+
+
+def systems_of(
+    trunks: Sequence[TrunkFacts], kinds: Sequence[Kind] = USUAL_KINDS
+) -> tuple[System, ...]:
+    """Returns the systems to compare: networks for each trunk, cold once a shape, baselines."""
     is_alone = len(trunks) == 1
     first_of: dict[str, str] = {}
     for trunk in trunks:
         first_of.setdefault(trunk.shape, trunk.name)
     neural: list[System] = []
-    for kind in NEURAL_KINDS:
+    for kind in (kind for kind in NEURAL_KINDS if kind in kinds):
         names = list(first_of.values()) if kind == "cold" else [trunk.name for trunk in trunks]
         # One cold start stands for all trunks of its shape, and is named after none.
         has_name = len(names) > 1 if kind == "cold" else True
@@ -112,18 +137,38 @@ def systems_of(trunks: Sequence[TrunkFacts]) -> tuple[System, ...]:
             )
             for name in names
         ]
-    lines = [System(key=kind, kind=kind, trunk=None, like=None) for kind in BASELINE_KINDS]
+    lines = [
+        System(key=kind, kind=kind, trunk=None, like=None)
+        for kind in BASELINE_KINDS
+        if kind in kinds
+    ]
     return (*neural, *lines)
 
 
-def cold_of(system: System, systems: Sequence[System], trunks: Sequence[TrunkFacts]) -> System:
-    """Returns the cold start that a system of a trunk is held against."""
+def cold_of(
+    system: System, systems: Sequence[System], trunks: Sequence[TrunkFacts]
+) -> System | None:
+    """Returns the cold start that a system of a trunk is held against, where there is one."""
     shape_of = {trunk.name: trunk.shape for trunk in trunks}
     return next(
-        other
-        for other in systems
-        if other.kind == "cold" and shape_of[str(other.like)] == shape_of[str(system.like)]
+        (
+            other
+            for other in systems
+            if other.kind == "cold" and shape_of[str(other.like)] == shape_of[str(system.like)]
+        ),
+        None,
     )
+
+
+def rival_of(
+    kind: Kind, system: System, systems: Sequence[System], trunks: Sequence[TrunkFacts]
+) -> System | None:
+    """Returns the system of a kind that one of a trunk is held against, where there is one."""
+    if kind == "cold":
+        return cold_of(system, systems, trunks)
+    # A baseline is nobody's own.
+    likes = (system.like, None)
+    return next((one for one in systems if one.kind == kind and one.like in likes), None)
 
 
 def doublings(first: int, last: int) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from headstart.errors import DataError
+from headstart.evaluation.crossed import CrossedMean
 from headstart.evaluation.label_worth import LabelWorth
 from headstart.transfers.difference import Difference, Side, TestKind
 from headstart.transfers.verdict_words import (
@@ -12,12 +13,15 @@ from headstart.transfers.verdict_words import (
     TFIDF,
     primary_sentence,
     rival_sentence,
+    score_sentence,
     short_rival_sentence,
     size_sentence,
+    where_asked,
     worth_sentence,
 )
 
-Answer = Literal["helps", "no evidence", "hurts"]
+# Without a cold start nothing is known of what pretraining itself does.
+Answer = Literal["helps", "no evidence", "hurts", "not asked"]
 ANSWERS: Mapping[Side, Answer] = {"above": "helps", "unclear": "no evidence", "below": "hurts"}
 
 
@@ -26,7 +30,7 @@ class Evidence:
     """What a comparison found."""
 
     primary: Difference
-    """Warm minus cold at the largest size, on the test that counts."""
+    """Warm minus cold at the largest size, on the test that counts; without cold minus TF-IDF."""
     others: Sequence[Difference] = ()
     """Every other difference, their p corrected together."""
     worths: Mapping[str, Sequence[LabelWorth]] = field(default_factory=dict)
@@ -52,19 +56,23 @@ def verdict(evidence: Evidence) -> Verdict:
             f"The difference of {primary.of} to {primary.to} at {primary.size:,} labels is not the "
             "primary one; a verdict needs the question that was asked beforehand."
         )
-    rivals = asked_like(primary, TFIDF, evidence.others)
+    is_about_cold = primary.to != TFIDF
+    rivals = asked_like(primary, TFIDF, (primary, *evidence.others))
     at_size = [one for one in rivals if one.size == primary.size]
+    sizes = asked_like(primary, primary.to, evidence.others) if is_about_cold else []
     return Verdict(
-        answer=ANSWERS[primary.side],
+        answer=ANSWERS[primary.side] if is_about_cold else "not asked",
         sentences=(
-            primary_sentence(primary),
-            *(size_sentence(one) for one in asked_like(primary, primary.to, evidence.others)),
+            primary_sentence(primary)
+            if is_about_cold
+            else rival_sentence(primary, f" {where_asked(primary)}"),
+            *(size_sentence(one) for one in sizes),
             *(
                 worth_sentence(telling(found), primary.of, against)
                 for against, found in evidence.worths.items()
                 if found
             ),
-            *(rival_sentence(one) for one in at_size),
+            *(rival_sentence(one) for one in at_size if is_about_cold),
             *(
                 short_rival_sentence(one)
                 for one in rivals
@@ -75,6 +83,21 @@ def verdict(evidence: Evidence) -> Verdict:
         better_line=TFIDF if any(one.side_among_several == "below" for one in at_size) else None,
         test=primary.test,
         size=primary.size,
+    )
+
+
+def unasked_verdict(scores: Mapping[str, CrossedMean], test: TestKind, size: int) -> Verdict:
+    """Returns the scores alone, where there was nothing to hold a warm start against."""
+    num_seeds = max(score.num_seeds for score in scores.values())
+    return Verdict(
+        answer="not asked",
+        sentences=(
+            *(score_sentence(name, score, test, size) for name, score in scores.items()),
+            *([ONE_SEED] if num_seeds == 1 else []),
+        ),
+        better_line=None,
+        test=test,
+        size=size,
     )
 
 

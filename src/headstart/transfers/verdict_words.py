@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from headstart.evaluation.crossed import CrossedMean
 from headstart.evaluation.label_worth import LabelWorth
 from headstart.transfers.difference import Difference
 
@@ -15,11 +16,7 @@ ONE_SEED = (
 
 def primary_sentence(difference: Difference) -> str:
     """Says the answer to the question asked beforehand, and on what it was asked."""
-    num_seeds, what = difference.num_seeds, pretraining(difference.of)
-    where = (
-        f"at {difference.size:,} labels, on the {difference.test} test, over {num_seeds} "
-        f"{'seed' if num_seeds == 1 else 'seeds'}"
-    )
+    what, where = pretraining(difference.of), where_asked(difference)
     if difference.side == "above":
         return f"{what[0].upper()}{what[1:]} helps by {points(difference)} {where}."
     if difference.side == "below":
@@ -28,6 +25,24 @@ def primary_sentence(difference: Difference) -> str:
         f"There is no evidence that {what} helps here: it changes accuracy by "
         f"{points(difference)} {where}."
     )
+
+
+def where_asked(difference: Difference) -> str:
+    """Returns with how many labels, on which test and over how many seeds."""
+    return told_on(difference.size, difference.test, difference.num_seeds)
+
+
+def told_on(size: int, test: str, num_seeds: int) -> str:
+    """Returns the same of anything that was measured."""
+    seeds = f"{num_seeds} {'seed' if num_seeds == 1 else 'seeds'}"
+    return f"at {size:,} labels, on the {test} test, over {seeds}"
+
+
+def score_sentence(name: str, score: CrossedMean, test: str, size: int) -> str:
+    """Says how often a system is right, where it is held against nothing."""
+    low, high = (f"{100 * end:.1f}" for end in (score.low, score.high))
+    right = f"{100 * score.mean:.1f} % ({low} to {high})"
+    return f"{name} is right in {right} {told_on(size, test, score.num_seeds)}."
 
 
 def size_sentence(difference: Difference) -> str:
@@ -40,19 +55,19 @@ def size_sentence(difference: Difference) -> str:
     return f"{at} there is no evidence that it helps: {points(difference)}{doubt(difference)}."
 
 
-def rival_sentence(difference: Difference) -> str:
+def rival_sentence(difference: Difference, where: str = "") -> str:
     """Says which is the better choice, the warm trunk or TF-IDF."""
     name, trunk = NAMES[TFIDF], warm_trunk(difference.of)
     if difference.side_among_several == "below":
         return (
             f"{name} is the better choice here: it scores {points_less(difference)} more than the "
-            f"{trunk}."
+            f"{trunk}{where}."
         )
     if difference.side_among_several == "above":
-        return f"The {trunk} scores {points(difference)} more than {name}."
+        return f"The {trunk} scores {points(difference)} more than {name}{where}."
     return (
         f"The {trunk} and {name} cannot be told apart here: warm minus TF-IDF is "
-        f"{points(difference)}{doubt(difference)}. TF-IDF is the simpler choice."
+        f"{points(difference)}{doubt(difference)}{where}. TF-IDF is the simpler choice."
     )
 
 

@@ -1,7 +1,9 @@
 """Labels as an objective: its loss against a plain loop, and windows that are pooled."""
 
+import math
 import random
 
+import numpy as np
 import pytest
 import torch
 from tiny_transfers import trunk_recipe
@@ -56,6 +58,45 @@ def test_the_loss_is_the_sum_over_texts_of_what_torch_says_of_each(num_labels, i
         factor = 1.0 if weight_C is None else float(weight_C[target])
         expected += factor * plain(logits_1C, torch.tensor([target])).item()
     assert float(loss["labels"].detach()) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("is_weighed", [False, True])
+@pytest.mark.parametrize("weights", [None, (1.0, 2.5, 0.5, 1.0, 3.0)])
+def test_soft_targets_cost_what_a_plain_loop_says(is_weighed, weights):
+    model = new_classifier(3)
+    texts = [[row] for row in rows_of([3, 9, 5, 1, 12])]
+    share_NC = np.random.default_rng(2).dirichlet((1.0, 1.0, 1.0), size=5).astype(np.float32)
+    names = [f"text {number}" for number in range(5)]
+    batch = to_label_batch(texts, share_NC, names, "cpu", weights)
+    weight_C = torch.tensor([0.5, 1.0, 2.0]) if is_weighed else None
+    expected = 0.0
+    for number, (row,) in enumerate(texts):
+        logits = model(Text(torch.tensor([row]), None))[0].double().tolist()
+        total = math.log(sum(math.exp(logit) for logit in logits))
+        for label, logit in enumerate(logits):
+            factor = 1.0 if weight_C is None else float(weight_C[label])
+            factor *= 1.0 if weights is None else weights[number]
+            expected -= factor * float(share_NC[number, label]) * (logit - total)
+    loss = Labels(weight_C).loss(model, batch)["labels"]
+    assert float(loss.detach()) == pytest.approx(expected, rel=1e-5)
+    assert batch.counts == {"labels": 5 if weights is None else 8.0}
+
+
+@pytest.mark.parametrize("is_weighed", [False, True])
+def test_targets_that_are_certain_are_hard_ones(is_weighed):
+    model = new_classifier(3)
+    texts, targets = [[row] for row in rows_of([3, 9, 5, 1, 12])], [0, 2, 1, 1, 0]
+    weight_C = torch.tensor([0.5, 1.0, 2.0]) if is_weighed else None
+    soft = batch_of(texts, np.eye(3, dtype=np.float32)[targets])
+    hard = batch_of(texts, targets)
+    vectors = FeatureBatch(
+        vector_ND=hard.vectors(model), target_N=soft.target_N, names=soft.names, weights=(1.0,) * 5
+    )
+    losses = [Labels(weight_C).loss(model, batch)["labels"] for batch in (hard, soft, vectors)]
+    gradients = [torch.autograd.grad(loss, model.head.output.weight)[0] for loss in losses]
+    for loss, gradient in zip(losses[1:], gradients[1:], strict=True):
+        torch.testing.assert_close(loss, losses[0])
+        torch.testing.assert_close(gradient, gradients[0])
 
 
 def test_torchs_own_weighted_mean_is_ours_where_weights_average_one():

@@ -14,11 +14,13 @@ from headstart.files import CACHE_VARIABLE
 from headstart.pipeline import training_run
 from headstart.pipeline.compare import compare, run_comparison
 from headstart.pipeline.comparing import sweeping
+from headstart.pipeline.comparing.report import write_report
 from headstart.pipeline.examples import read_labelled
-from headstart.pipeline.run_files import is_finished, read_results
+from headstart.pipeline.run_files import is_finished, read_recipe, read_results
 from headstart.pipeline.watch import Watch
 from headstart.reports.comparison.reading import comparison_of
 from headstart.reports.comparison.settings_section import circumstance_pairs
+from headstart.reports.comparison_tables import comparison_tables
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -343,9 +345,80 @@ def test_a_job_that_fails_ends_the_sweep_with_its_folder(raw, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("systems", "primary", "answers"),
+    [
+        (("warm",), None, {"not asked"}),
+        (("warm", "frozen"), None, {"not asked"}),
+        (("majority", "warm", "tfidf"), ("warm", "tfidf"), {"not asked"}),
+        (("warm", "cold", "gradual"), ("warm", "cold"), {"helps", "no evidence", "hurts"}),
+    ],
+)
+def test_any_systems_beside_warm_are_compared_and_what_is_not_known_is_said(
+    hasty, tmp_path, systems, primary, answers
+):
+    wanted, folder, _ = hasty
+    # Some of the jobs are done already; the report, which nothing shares, is drawn elsewhere.
+    results = compare(replace(wanted, systems=systems), folder)
+    write_report(results, tmp_path)
+    assert {row["kind"] for row in results["systems"]} == set(systems)
+    assert {job["system"] for job in results["jobs"]} == set(systems)
+    asked = [(row["of"], row["to"]) for row in results["differences"] if row["is_primary"]]
+    assert asked == ([] if primary is None else [primary])
+    verdict = results["verdict"]
+    assert verdict["answer"] in answers
+    assert (verdict["size"], verdict["test"]) == (20, "clean")
+    if primary is None:
+        means = [100 * score(results, system, 20) for system in verdict_order(results)]
+        shown = [re.search(r"right in ([\d.]+) %", text)[1] for text in verdict["sentences"]]
+        assert shown == [f"{mean:.1f}" for mean in means]
+    reaching = {row["system"] for row in results["epochs_to_cold_best"]}
+    assert reaching == ({"warm", "gradual"} if "cold" in systems else set())
+    page = (tmp_path / "report.html").read_text()
+    assert ("no cold start was compared" in page) == ("cold" not in systems)
+    assert ("A cross marks" in page) == ("cold" in systems)
+    assert list(comparison_tables(results))
+
+
+def verdict_order(results) -> list[str]:
+    return [system["key"] for system in results["systems"]]
+
+
+def test_a_gradual_trunk_learns_from_the_top(hasty):
+    wanted, folder, _ = hasty
+    results = compare(replace(wanted, systems=("warm", "gradual")), folder)
+    assert results["question"]["settings"]["gradual"]["mode"] == "gradual"
+    assert {(row["of"], row["to"]) for row in results["differences"]} == {("warm", "gradual")}
+
+
+def test_every_network_reads_so_often_and_so_much_as_is_said(raw, tmp_path):
+    settings = HASTY.reading(epochs=1, length=16, long_texts="windows")
+    wanted = raw.comparison(sizes=(10,), num_seeds=1, settings=settings)
+    results = compare(wanted, tmp_path)
+    for kind in ("warm", "cold", "frozen"):
+        used = results["question"]["settings"][kind]
+        assert (used["epochs"], used["length"]) == (1, 16)
+        home = next(job["folder"] for job in results["jobs"] if job["system"] == kind)
+        assert read_recipe(tmp_path / home).transfer.long_texts == "windows"
+    assert HASTY.reading() == HASTY
+
+
+@pytest.mark.parametrize(
     ("changes", "words"),
     [({"sizes": (41,)}, "from 2 to 40"), ({"starts": ()}, "--from"), ({"rates": (0,)}, "above 0")],
 )
 def test_what_cannot_be_compared_is_refused(raw, tmp_path, changes, words):
     with pytest.raises(RecipeError, match=words):
         compare(replace(raw.comparison(), **changes), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("systems", "words"),
+    [
+        (("cold", "tfidf"), "systems are cold, tfidf, but .* Add warm"),
+        ((), "systems are none"),
+        (("warm", "hot"), "no system 'hot'. Choose from warm, cold"),
+    ],
+)
+def test_systems_without_warm_or_unknown_are_refused(raw, systems, words):
+    with pytest.raises(RecipeError, match=words):
+        raw.comparison(systems=systems)

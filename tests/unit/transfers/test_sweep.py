@@ -8,6 +8,7 @@ from headstart.errors import RecipeError
 from headstart.transfers.sweep import (
     Sweep,
     TrunkFacts,
+    checked_kinds,
     checked_sizes,
     cold_of,
     doublings,
@@ -53,6 +54,13 @@ def test_each_shape_has_a_cold_start_and_each_trunk_finds_its_own():
     assert {key for key in by_key if key.startswith("cold")} == {"cold:a", "cold:b"}
     found = {name: cold_of(by_key[f"warm:{name}"], systems, THREE).key for name in "abc"}
     assert found == {"a": "cold:a", "b": "cold:b", "c": "cold:a"}
+
+
+def test_systems_are_those_of_the_kinds_asked_for():
+    found = systems_of(THREE[:2], ("tfidf", "gradual", "warm"))
+    assert [one.key for one in found] == ["warm:a", "warm:b", "gradual:a", "gradual:b", "tfidf"]
+    assert cold_of(found[0], found, THREE) is None
+    assert checked_kinds(("tfidf", "warm")) == ("warm", "tfidf")
 
 
 @pytest.mark.parametrize(

@@ -280,6 +280,30 @@ def test_every_number_said_is_one_of_those_found(middle, half, p, num_seeds, siz
     assert all(abs(number) in allowed for number in seen)
 
 
+@pytest.mark.parametrize(
+    ("numbers", "sentence", "better"),
+    [
+        (
+            (0.03, 0.01, 0.05),
+            "The warm trunk scores 3.0 points (1.0 to 5.0) more than TF-IDF",
+            None,
+        ),
+        ((-0.03, -0.05, -0.01), "TF-IDF with logistic regression is the better choice", "tfidf"),
+        ((0.0, -0.02, 0.02), "The warm trunk and TF-IDF with logistic regression cannot be", None),
+    ],
+)
+def test_without_a_cold_start_it_is_told_of_tfidf_alone(numbers, sentence, better):
+    middle, low, high = numbers
+    asked = replace(RIVAL, difference=middle, low=low, high=high, p_corrected=0.01, is_primary=True)
+    smaller = replace(asked, size=250, is_primary=False)
+    seen = verdict(Evidence(primary=asked, others=[smaller]))
+    assert (seen.answer, seen.better_line) == ("not asked", better)
+    assert seen.sentences[0].startswith(sentence)
+    assert f"at 1,000 labels, on the clean test, over {RIVAL.num_seeds} seeds" in seen.sentences[0]
+    assert all("At 250 labels" in text for text in seen.sentences[1:])
+    assert not any("retraining" in text for text in seen.sentences)
+
+
 def test_a_verdict_without_its_question_is_refused():
     with pytest.raises(DataError, match="warm to tfidf at 1,000 labels is not the primary one"):
         verdict(Evidence(primary=RIVAL))

@@ -6,7 +6,7 @@ import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -15,12 +15,15 @@ from headstart.apps.cli.example_files import absolute
 from headstart.apps.cli.options import THREADS, json_option, packed
 from headstart.apps.cli.output import print_json, print_tables
 from headstart.apps.cli.pretrain import FOLDER
+from headstart.apps.cli.pretrain import absolute as absolute_files
 from headstart.apps.cli.run_type import RUN_TYPE
 from headstart.apps.cli.stopping import exit_if_stopped, stopping
 from headstart.apps.cli.sweep_progress import shown_jobs
 from headstart.apps.cli.training_progress import watched
 from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE
 from headstart.files import locked
+from headstart.transfers.config import LongTexts
+from headstart.transfers.sweep import USUAL_KINDS, Kind
 
 if TYPE_CHECKING:
     from headstart.pipeline.comparing.config import Comparison
@@ -30,12 +33,15 @@ Examples:
   headstart compare --from film-en --train train.csv --test test.csv --out compared
   headstart compare --from runs/fr --train train.csv --valid valid.csv --test test.csv \\
     --sizes 100,400,1600 --seeds 3 --minutes 30 --out compared
+  headstart compare --from runs/a --from runs/b --systems warm,gradual,tfidf --out compared \\
+    --train train.csv --test test.csv --length 512
   headstart compare --out compared --redraw
 """
 
 
 # With few labels epochs are short, and looking at more after each would take most of the time.
 NUM_VALID = 400
+SYSTEMS_OWN = "[default: the system's]"
 
 
 class Several(click.ParamType[tuple[Any, ...]]):
@@ -78,6 +84,17 @@ class Extent:
     device: str
     num_threads: int | None
     num_workers: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rivals:
+    """Which systems are compared, and how much of a text their networks read."""
+
+    systems: tuple[Kind, ...]
+    unlabelled: tuple[str, ...]
+    epochs: int | None
+    length: int | None
+    long_texts: LongTexts | None
 
 
 asked_options = packed(
@@ -137,15 +154,49 @@ extent_options = packed(
 )
 
 
+rival_options = packed(
+    "rivals",
+    Rivals,
+    click.option(
+        "--systems",
+        type=Several(click.Choice(get_args(Kind))),
+        default=",".join(USUAL_KINDS),
+        show_default=True,
+        help=f"What is compared: warm, and any of {', '.join(get_args(Kind)[1:])}.",
+    ),
+    click.option(
+        "--unlabelled",
+        multiple=True,
+        help="Texts without labels, as a corpus, for a system taught beside the others.",
+    ),
+    click.option(
+        "--epochs", type=COUNT_TYPE, help=f"Times all is read, but by taught.  {SYSTEMS_OWN}"
+    ),
+    click.option("--length", type=COUNT_TYPE, help="Pieces read at once.  [default: the trunk's]"),
+    click.option(
+        "--long-texts",
+        type=click.Choice(get_args(LongTexts)),
+        help="Cut what is longer, or read it in windows.  [default: cut]",
+    ),
+)
+
+
 @click.command(epilog=EXAMPLES, short_help="Find out whether pretraining was worth it.")
 @asked_options
 @column_options
+@rival_options
 @extent_options
 @click.option("--out", type=FOLDER, required=True, help="Folder for jobs, results and report.")
 @click.option("--redraw", is_flag=True, help="Draw the report again from results.json alone.")
 @json_option
 def compare(
-    asked: Asked, columns: ColumnOptions, extent: Extent, out: Path, redraw: bool, as_json: bool
+    asked: Asked,
+    columns: ColumnOptions,
+    rivals: Rivals,
+    extent: Extent,
+    out: Path,
+    redraw: bool,
+    as_json: bool,
 ) -> None:
     """Find out whether pretraining was worth it, and how sure that is.
 
@@ -161,7 +212,7 @@ def compare(
     with locked(out), stopping() as signals, watched(signals) as watch, shown_jobs() as show:
         from headstart.pipeline.compare import run_comparison
 
-        results = run_comparison(to_comparison(asked, columns, extent), out, watch, show)
+        results = run_comparison(to_comparison(asked, columns, rivals, extent), out, watch, show)
     show_results(out, results, as_json=as_json)
     exit_if_stopped(signals)
 
@@ -173,9 +224,11 @@ def require_question(asked: Asked) -> None:
         raise click.UsageError(f"Missing option {missing[0]!r}")
 
 
-def to_comparison(asked: Asked, columns: ColumnOptions, extent: Extent) -> Comparison:
+def to_comparison(
+    asked: Asked, columns: ColumnOptions, rivals: Rivals, extent: Extent
+) -> Comparison:
     """Returns what the options mean."""
-    from headstart.pipeline.comparing.config import Comparison
+    from headstart.pipeline.comparing.config import ComparedSettings, Comparison
     from headstart.pipeline.examples import ExamplesConfig
     from headstart.pipeline.planning import Place
     from headstart.pipeline.this_machine import choose_device
@@ -199,6 +252,11 @@ def to_comparison(asked: Asked, columns: ColumnOptions, extent: Extent) -> Compa
         num_seeds=extent.num_seeds,
         minutes=extent.minutes,
         rates=extent.rates,
+        systems=rivals.systems,
+        unlabelled=absolute_files(rivals.unlabelled) if rivals.unlabelled else (),
+        settings=ComparedSettings().reading(
+            epochs=rivals.epochs, length=rivals.length, long_texts=rivals.long_texts
+        ),
         num_workers=extent.num_workers,
         command=shlex.join(["headstart", *sys.argv[1:]]),
     )

@@ -55,6 +55,8 @@ class Wanted:
     num_tokens: int | None
     num_steps: int | None
     tensorboard: bool
+    deterministic: bool
+    is_compiled: bool | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,6 +126,13 @@ wanted_options = packed(
     click.option("--tokens", "num_tokens", type=COUNT_TYPE, help="Budget in tokens."),
     click.option("--steps", "num_steps", type=COUNT_TYPE, help="Budget in steps."),
     click.option("--tensorboard", is_flag=True, help="Write TensorBoard files too."),
+    click.option("--deterministic", is_flag=True, help="The same bits on a GPU too; slower."),
+    click.option(
+        "--compile/--no-compile",
+        "is_compiled",
+        default=None,
+        help="Compile the layers first.  [default: tried where the budget is in minutes]",
+    ),
 )
 settings_options = packed(
     "settings",
@@ -172,7 +181,6 @@ save_option = click.option(
 @click.option("--out", type=FOLDER, required=True, help="The run's folder.")
 @settings_options
 @save_option
-@click.option("--deterministic", is_flag=True, help="The same bits on a GPU too; slower.")
 @workplace_options
 @reading_options
 @json_option
@@ -182,7 +190,6 @@ def pretrain(
     out: Path,
     settings: Settings,
     save_every: int | None,
-    deterministic: bool,
     workplace: Workplace,
     reading: ReadingOptions,
     as_json: bool,
@@ -199,7 +206,7 @@ def pretrain(
         from headstart.pipeline.pretrain import begin, resume_run
         from headstart.pipeline.resumption import Resumption
 
-        asked_for = to_pretraining(corpus, wanted, recipe, workplace, reading, deterministic)
+        asked_for = to_pretraining(corpus, wanted, recipe, workplace, reading)
         interruptible(lambda: begin(asked_for, out, watch))
         is_finished = resume_run(out, Resumption(save_every=save_every), watch)
     show_end(out, is_finished=is_finished, as_json=as_json)
@@ -236,7 +243,6 @@ def to_pretraining(
     recipe: Recipe,
     workplace: Workplace,
     reading: ReadingOptions,
-    deterministic: bool,
 ) -> Pretraining:
     """Returns what the options mean."""
     from headstart.pipeline.corpus_stores import CorpusConfig
@@ -255,7 +261,10 @@ def to_pretraining(
         budget=Budget(
             minutes=wanted.minutes, num_tokens=wanted.num_tokens, num_steps=wanted.num_steps
         ),
-        place=workplace.to_place(is_deterministic=deterministic),
+        place=replace(
+            workplace.to_place(is_deterministic=wanted.deterministic),
+            is_compiled=wanted.is_compiled,
+        ),
         tokenizer=wanted.tokenizer,
         start=wanted.start,
         kept_out=wanted.keep_out,

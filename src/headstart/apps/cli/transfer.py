@@ -10,6 +10,7 @@ import click
 
 from headstart.apps.cli.example_files import ExampleFiles, example_options
 from headstart.apps.cli.interruption import interruptible
+from headstart.apps.cli.lessons import Lessons, lesson_options
 from headstart.apps.cli.options import Workplace, json_option, packed, workplace_options
 from headstart.apps.cli.output import print_tables
 from headstart.apps.cli.pretrain import DEFAULT_RECIPE, FOLDER, given, save_option
@@ -24,7 +25,7 @@ from headstart.files import locked
 from headstart.models.heads.config import Pooling
 from headstart.pipeline.run_files import read_start_recipe
 from headstart.transfers.config import BestBy, LongTexts, Mode
-from headstart.transfers.settings import TransferSettings, default_settings
+from headstart.transfers.settings import TransferSettings, default_settings, with_teachers
 
 if TYPE_CHECKING:
     from headstart.pipeline.recipe import Recipe
@@ -35,6 +36,8 @@ Examples:
   headstart transfer --from film-en --train train.csv --test test.csv --out runs/mine
   headstart transfer --from runs/fr --train train.csv --mode frozen --out runs/frozen
   headstart transfer --train train.csv --recipe compact --out runs/cold
+  headstart transfer --from film-en --train train.csv --unlabelled reviews.txt \\
+    --teacher runs/mine --teacher tfidf --out runs/taught
 """
 MODES_OWN = "[default: the mode's]"
 
@@ -175,6 +178,7 @@ choice_options = packed(
 @click.option("--out", type=FOLDER, required=True, help="The run's folder.")
 @pace_options
 @choice_options
+@lesson_options
 @save_option
 @click.option("--deterministic", is_flag=True, help="The same bits on a GPU too; slower.")
 @workplace_options
@@ -185,6 +189,7 @@ def transfer(
     out: Path,
     pace: Pace,
     choices: Choices,
+    lessons: Lessons,
     save_every: int | None,
     deterministic: bool,
     workplace: Workplace,
@@ -197,13 +202,15 @@ def transfer(
     start. The run can be stopped or killed at any time; `headstart resume` goes on with it.
     """
     recipe = chosen_recipe(kept)
-    settings = chosen_settings(kept, pace, choices)
+    settings = chosen_settings(kept, pace, choices, lessons)
     # Before torch is imported: whoever comes second is turned away at once.
     with locked(out), stopping() as asked, watched(asked) as watch:
         from headstart.pipeline.resumption import Resumption
         from headstart.pipeline.transfer import begin_transfer, read_swap, resume_transfer
 
         wanted = to_transferring(kept, recipe, settings, examples, workplace, deterministic)
+        teaching = lessons.to_teaching(workplace.seed, examples.text_column)
+        wanted = replace(wanted, teaching=teaching)
         interruptible(lambda: begin_transfer(wanted, out, watch))
         if not as_json and (swap := read_swap(out)) is not None:
             from headstart.reports.swap_table import swap_table
@@ -231,9 +238,11 @@ def chosen_recipe(kept: Kept) -> Recipe:
     return replace(read_start_recipe(kept.start), plan=None)
 
 
-def chosen_settings(kept: Kept, pace: Pace, choices: Choices) -> TransferSettings:
+def chosen_settings(kept: Kept, pace: Pace, choices: Choices, lessons: Lessons) -> TransferSettings:
     """Returns the settings of the mode with what was given put in their place."""
     base = default_settings(kept.mode, is_warm=kept.start is not None)
+    if lessons.is_given:
+        base = with_teachers(base)
     return replace(
         base,
         transfer=replace(
@@ -246,6 +255,7 @@ def chosen_settings(kept: Kept, pace: Pace, choices: Choices) -> TransferSetting
                 patience=choices.patience,
                 best_by=choices.best_by,
                 num_averaged=choices.num_averaged,
+                labelled_weight=lessons.labelled_weight,
             ),
         ),
         learning=replace(

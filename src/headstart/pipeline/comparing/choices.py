@@ -19,22 +19,40 @@ def chosen_settings(sweeping: Sweeping) -> ChosenSettings | None:
     Every network has the same number of tries, with the first seed. None means that someone said
     stop.
     """
-    own, rates = sweeping.own_settings(), sweeping.wanted.rates
-    if not rates:
-        return own
-    tried: dict[tuple[str, int], dict[float, float]] = {place: {} for place in own}
+    chosen: ChosenSettings | None = sweeping.own_settings()
+    if not sweeping.wanted.rates:
+        return chosen
+    # Students last: they are tried with teachers whose rates are chosen.
+    for is_student in (False, True):
+        keys = {
+            one.key
+            for one in sweeping.systems
+            if one.is_neural and (one.kind == "taught") == is_student
+        }
+        if chosen is not None and keys:
+            chosen = with_best_rates(sweeping, chosen, keys)
+    return chosen
+
+
+def with_best_rates(
+    sweeping: Sweeping, own: ChosenSettings, keys: set[str]
+) -> ChosenSettings | None:
+    """Returns settings with the best of all rates for some systems; None if someone said stop."""
+    tried: dict[tuple[str, int], dict[float, float]] = {
+        place: {} for place in own if place[0] in keys
+    }
     # Of rates that do as well, the one nearest to the system's own.
-    for rate in sorted(rates, key=lambda rate: max(rate, 1 / rate)):
-        settings = {place: with_rate(one, rate) for place, one in own.items()}
-        jobs = [job for job in sweeping.jobs(settings, num_seeds=1) if job.system.is_neural]
+    for rate in sorted(sweeping.wanted.rates, key=lambda rate: max(rate, 1 / rate)):
+        settings = dict(own) | {place: with_rate(own[place], rate) for place in tried}
+        jobs = [job for job in sweeping.jobs(settings, num_seeds=1) if job.system.key in keys]
         if not sweeping.finish(jobs, settings):
             return None
         for job in jobs:
             results = read_results(sweeping.jobs_folder / job.name)
             tried[job.system.key, job.size][rate] = results["valid"]["accuracy"]
-    return {
-        place: with_rate(own[place], max(tried[place], key=lambda rate: tried[place][rate]))
-        for place in own
+    return dict(own) | {
+        place: with_rate(own[place], max(found, key=lambda rate: found[rate]))
+        for place, found in tried.items()
     }
 
 

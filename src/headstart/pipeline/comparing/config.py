@@ -1,14 +1,19 @@
 """What is compared: trunks, examples, numbers of labels, seeds, settings and a budget."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from headstart.errors import RecipeError
 from headstart.models.config import MOST, require_whole
 from headstart.pipeline.examples import ExamplesConfig
 from headstart.pipeline.planning import Place
-from headstart.transfers.settings import COLD, FROZEN, WARM, TransferSettings
-from headstart.transfers.sweep import Kind
+from headstart.transfers.config import LongTexts
+from headstart.transfers.settings import COLD, FROZEN, GRADUAL, TAUGHT, WARM, TransferSettings
+from headstart.transfers.sweep import USUAL_KINDS, Kind, checked_kinds
+
+# Who teaches a student: the network of its own trunk, size and seed, and TF-IDF of its labels.
+TEACHERS: tuple[Kind, ...] = ("warm",)
+OTHER_TEACHERS: tuple[str, ...] = ("tfidf",)
 
 
 def to_the_end(settings: TransferSettings) -> TransferSettings:
@@ -23,11 +28,39 @@ class ComparedSettings:
     warm: TransferSettings = field(default_factory=lambda: to_the_end(WARM))
     cold: TransferSettings = field(default_factory=lambda: to_the_end(COLD))
     frozen: TransferSettings = field(default_factory=lambda: to_the_end(FROZEN))
+    gradual: TransferSettings = field(default_factory=lambda: to_the_end(GRADUAL))
+    taught: TransferSettings = field(default_factory=lambda: to_the_end(TAUGHT))
 
     def of(self, kind: Kind) -> TransferSettings:
         """Returns the settings of one kind."""
         settings: TransferSettings = getattr(self, kind)
         return settings
+
+    def reading(
+        self,
+        *,
+        epochs: int | None = None,
+        length: int | None = None,
+        long_texts: LongTexts | None = None,
+    ) -> "ComparedSettings":
+        """Returns the same with every network reading so often, so much and so; None is its own.
+
+        The epochs of a taught one are others, since it reads other texts in them too, and stay.
+        """
+        own = {row.name: getattr(self, row.name) for row in fields(self)}
+        return ComparedSettings(
+            **{
+                kind: replace(
+                    one,
+                    epochs=one.epochs if kind == "taught" else epochs or one.epochs,
+                    length=length or one.length,
+                    transfer=replace(
+                        one.transfer, long_texts=long_texts or one.transfer.long_texts
+                    ),
+                )
+                for kind, one in own.items()
+            }
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +78,10 @@ class Comparison:
     """Leaves out whole seeds, down to two, where all of them would take longer."""
     rates: tuple[float, ...] = ()
     """Rates to try at each size, as multiples of a system's own; validation chooses."""
+    systems: tuple[Kind, ...] = USUAL_KINDS
+    """The kinds that are compared; warm is always among them."""
+    unlabelled: tuple[str, ...] = ()
+    """Files of texts without labels, for a taught system beside the others."""
     settings: ComparedSettings = field(default_factory=ComparedSettings)
     num_workers: int | None = None
     """Jobs at once; None takes the cores there are."""
@@ -52,6 +89,12 @@ class Comparison:
     """What was typed, for whoever does it again."""
 
     def __post_init__(self) -> None:
+        checked_kinds(self.systems)
+        if "taught" in self.systems and not self.unlabelled:
+            raise RecipeError(
+                f"The systems are {', '.join(self.systems)}, but there are no texts without labels "
+                "for taught. Name some with --unlabelled."
+            )
         require_whole(self, "num_seeds", at_least=1, at_most=1_000)
         if self.num_workers is not None:
             require_whole(self, "num_workers", at_least=1, at_most=MOST)
@@ -60,3 +103,8 @@ class Comparison:
                 f"The rates to try are {', '.join(map(str, self.rates))}; each is a multiple of a "
                 "system's own rate, above 0 and at most 1000."
             )
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds that are compared, taught among them where there are texts for it."""
+        return checked_kinds((*self.systems, "taught") if self.unlabelled else self.systems)

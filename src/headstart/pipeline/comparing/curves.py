@@ -16,6 +16,7 @@ from headstart.pipeline.run_files import LOG_FILE, read_results
 from headstart.pipeline.run_log import read_log
 from headstart.transfers.sweep import Job, System, TrunkFacts, cold_of
 
+FROM_A_TRUNK = ("warm", "frozen", "gradual")
 Json = dict[str, object]
 Curve = list[tuple[float, float]]
 """Epochs and the accuracy after each."""
@@ -86,14 +87,15 @@ def epochs_to_cold_best(
     systems: Sequence[System],
     trunks: Sequence[TrunkFacts],
 ) -> list[Json]:
-    """Returns how soon warm and frozen trunks do as well as their cold start ever does."""
+    """Returns how soon pretrained trunks do as well as their cold start ever does."""
     rows: list[Json] = []
     for system in systems:
-        if system.kind not in {"warm", "frozen"}:
+        # An epoch of a taught one reads other texts too, and cannot be counted with these.
+        cold = cold_of(system, systems, trunks) if system.kind in FROM_A_TRUNK else None
+        if cold is None:
             continue
-        cold = cold_of(system, systems, trunks).key
         for key, size in curves:
             if key == system.key:
-                reached = epochs_to_reach(curves[key, size], curves[cold, size])
+                reached = epochs_to_reach(curves[key, size], curves[cold.key, size])
                 rows.append({"system": key, "size": size} | asdict(reached))
     return rows

@@ -1,14 +1,15 @@
 """Finished jobs to results.json: every number of a comparison, and the verdict upon them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 
 from headstart import __version__
+from headstart.evaluation.crossed import CrossedMean, crossed_share
 from headstart.files import sha256_of
 from headstart.pipeline.comparing.answers import Answers, read_answers
-from headstart.pipeline.comparing.config import Comparison
+from headstart.pipeline.comparing.config import OTHER_TEACHERS, TEACHERS, Comparison
 from headstart.pipeline.comparing.curves import curves_json, epochs_to_cold_best, read_curves
 from headstart.pipeline.comparing.errors import errors_worth_reading
 from headstart.pipeline.comparing.examples import ComparedExamples, Leaks
@@ -23,9 +24,10 @@ from headstart.pipeline.comparing.scores import (
 from headstart.pipeline.comparing.trunks import ComparedTrunk
 from headstart.pipeline.environment import environment
 from headstart.pipeline.run_files import read_results
+from headstart.pipeline.taught import read_teaching
 from headstart.transfers.settings import TransferSettings
 from headstart.transfers.sweep import Job, Sweep, System, TrunkFacts
-from headstart.transfers.verdict import Evidence, verdict
+from headstart.transfers.verdict import Evidence, unasked_verdict, verdict
 
 VERSION = 1
 JOBS_FOLDER = "jobs"
@@ -47,6 +49,8 @@ class Done:
     sweep: Sweep
     jobs: tuple[Job, ...]
     chosen: ChosenSettings
+    unlabelled: Mapping[str, str] = field(default_factory=dict)
+    """The SHA-256 of each file of texts without labels."""
 
     @property
     def facts(self) -> tuple[TrunkFacts, ...]:
@@ -94,13 +98,25 @@ def decided(done: Done, answers: Answers) -> Json:
     """Returns the differences, what trunks are worth in labels, and the verdict."""
     found = differences(answers, done.systems, done.facts, done.sweep.sizes)
     worth = worths(answers, done.systems, done.facts)
-    asked = next(row for row in found if row.is_primary)
-    others = [row for row in found if row.test == MAIN_TEST and not row.is_primary]
-    answer = verdict(Evidence(primary=asked, others=others, worths=worth[asked.of]))
+    asked = next((row for row in found if row.is_primary), None)
+    if asked is None:
+        answer = unasked_verdict(plain_scores(done, answers), MAIN_TEST, max(done.sweep.sizes))
+    else:
+        others = [row for row in found if row.test == MAIN_TEST and not row.is_primary]
+        answer = verdict(Evidence(primary=asked, others=others, worths=worth[asked.of]))
     return {
         "differences": [asdict(row) for row in found],
         "label_worth": worths_json(worth),
         "verdict": asdict(answer),
+    }
+
+
+def plain_scores(done: Done, answers: Answers) -> dict[str, CrossedMean]:
+    """Returns the accuracy of every system with the most labels, by what it is called."""
+    largest = max(done.sweep.sizes)
+    return {
+        system.name: crossed_share(answers.right((system.key, largest), MAIN_TEST))
+        for system in done.systems
     }
 
 
@@ -137,11 +153,27 @@ def question_json(done: Done) -> Json:
     return {
         "trunks": [trunk.as_json() for trunk in done.trunks],
         **files,
+        **unlabelled_json(done),
         "labels": list(labelled.labels),
         "sizes": list(done.sweep.sizes),
         "seeds": list(range(done.sweep.num_seeds)),
         "settings": settings_json(done),
     }
+
+
+def unlabelled_json(done: Done) -> Json:
+    """Returns the texts without labels as the first student had them; nothing where none has."""
+    first = [
+        job
+        for job in done.jobs
+        if job.system.kind == "taught" and (job.size, job.seed) == (max(done.sweep.sizes), 0)
+    ]
+    teaching = read_teaching(done.jobs_folder / first[0].name) if first else None
+    if teaching is None:
+        return {}
+    counts = {name: count for name, count in teaching.items() if name.startswith("num_")}
+    files = [{"path": path, "sha256": digest} for path, digest in done.unlabelled.items()]
+    return {"unlabelled": {"files": files, **counts}}
 
 
 def file_sha256(name: str) -> str | None:
@@ -181,6 +213,14 @@ def network_json(system: System, done: Done) -> Json:
         "layer_decay": settings.transfer.layer_decay,
         "dropout": settings.dropout,
         "rates_tried": list(done.wanted.rates) or [1.0],
+    } | (teachers_json(settings) if system.kind == "taught" else {})
+
+
+def teachers_json(settings: TransferSettings) -> Json:
+    """Returns who taught a student, and how much its own labels count beside that."""
+    return {
+        "teachers": [*TEACHERS, *OTHER_TEACHERS],
+        "labelled_weight": settings.transfer.labelled_weight,
     }
 
 

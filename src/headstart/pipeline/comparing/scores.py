@@ -18,7 +18,7 @@ from headstart.transfers.difference import (
     corrected,
     paired_difference,
 )
-from headstart.transfers.sweep import System, TrunkFacts, cold_of
+from headstart.transfers.sweep import Kind, System, TrunkFacts, rival_of
 
 TESTS: tuple[TestKind, ...] = get_args(TestKind)
 # What counts is measured on items that nobody had seen.
@@ -26,7 +26,11 @@ MAIN_TEST: TestKind = "clean"
 STATISTICS: Mapping[str, Callable[..., float]] = {
     "macro_f1": macro_f1,
     "calibration_error": expected_calibration_error,
-}
+}  # What a warm trunk and a taught one are held against; what decides, before all others.
+PRIMARY_RIVALS: tuple[Kind, ...] = ("cold", "tfidf")
+RIVALS: tuple[Kind, ...] = (*PRIMARY_RIVALS, "frozen", "gradual")
+RIVALS_OF_TAUGHT: tuple[Kind, ...] = ("warm", "tfidf", "cold")
+
 Json = dict[str, object]
 
 
@@ -75,14 +79,14 @@ def differences(
     answers: Answers, systems: Sequence[System], trunks: Sequence[TrunkFacts], sizes: Sequence[int]
 ) -> tuple[Difference, ...]:
     """Returns every paired difference; those of one test are corrected together."""
-    pairs = pairs_of(systems, trunks)
+    pairs, rival = pairs_of(systems, trunks), primary_rival(systems, trunks)
     found: list[Difference] = []
     for test in TESTS:
         rows = []
         for size in sorted(sizes, reverse=True):
             for number, (of, to) in enumerate(pairs):
                 # Asked beforehand: the first trunk against its cold start, with all the labels.
-                is_first = number == 0 and size == max(sizes)
+                is_first = number == 0 and to == rival and size == max(sizes)
                 pairing = Pairing(
                     of=of, to=to, size=size, test=test, is_primary=is_first and test == MAIN_TEST
                 )
@@ -95,13 +99,25 @@ def differences(
 def pairs_of(systems: Sequence[System], trunks: Sequence[TrunkFacts]) -> list[tuple[str, str]]:
     """Returns which systems are held against which; the primary pair first."""
     warm = [system for system in systems if system.kind == "warm"]
-    pairs: list[tuple[str, str]] = []
-    for system in warm:
-        frozen = next(o for o in systems if o.kind == "frozen" and o.like == system.like)
-        rivals = [cold_of(system, systems, trunks).key, "tfidf", frozen.key]
-        pairs += [(system.key, rival) for rival in rivals]
+    taught = [system for system in systems if system.kind == "taught"]
+    pairs = [
+        (system.key, rival.key)
+        for of_kind, rivals in ((warm, RIVALS), (taught, RIVALS_OF_TAUGHT))
+        for system in of_kind
+        for kind in rivals
+        if (rival := rival_of(kind, system, systems, trunks)) is not None
+    ]
     pairs += [(other.key, warm[0].key) for other in warm[1:]]
     return pairs
+
+
+def primary_rival(systems: Sequence[System], trunks: Sequence[TrunkFacts]) -> str | None:
+    """Returns what the first warm trunk is held against beforehand: its cold start, else TF-IDF."""
+    warm = next(system for system in systems if system.kind == "warm")
+    for kind in PRIMARY_RIVALS:
+        if (rival := rival_of(kind, warm, systems, trunks)) is not None:
+            return rival.key
+    return None
 
 
 def worths(
@@ -112,12 +128,12 @@ def worths(
     for system in systems:
         if system.kind != "warm":
             continue
-        rivals = [cold_of(system, systems, trunks).key, "tfidf"]
+        rivals = (rival_of(kind, system, systems, trunks) for kind in PRIMARY_RIVALS)
         found[system.key] = {
-            rival: worth_by(answers, system.key, rival)
+            rival.key: worth_by(answers, system.key, rival.key)
             for rival in rivals
             # One size makes no curve, and so tells no number of labels.
-            if len(answers.sizes(rival)) > 1
+            if rival is not None and len(answers.sizes(rival.key)) > 1
         }
     return found
 

@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from headstart.pipeline.comparing.config import Comparison
+from headstart.pipeline.comparing.config import OTHER_TEACHERS, TEACHERS, Comparison
 from headstart.pipeline.comparing.examples import ComparedExamples, job_examples
 from headstart.pipeline.comparing.results import JOBS_FOLDER, ChosenSettings, Json
 from headstart.pipeline.comparing.task import Task, run_task
@@ -15,10 +15,11 @@ from headstart.pipeline.comparing.workers import work_through
 from headstart.pipeline.planning import Place, best_precision
 from headstart.pipeline.recipe_json import to_json
 from headstart.pipeline.run_files import is_finished, read_results
+from headstart.pipeline.teaching import MOST_UNLABELLED, Teaching
 from headstart.pipeline.transfer import Transferring
 from headstart.pipeline.watch import Watch
 from headstart.transfers.settings import TransferSettings
-from headstart.transfers.sweep import Job, Sweep, System, jobs_of
+from headstart.transfers.sweep import Decisive, Job, Sweep, System, jobs_of, new_job
 
 # A worker takes about 400 MB; so many stay below 4 GB.
 MOST_WORKERS = 8
@@ -41,6 +42,8 @@ class Sweeping:
     sweep: Sweep
     watch: Watch
     show: ShowSweep
+    unlabelled: dict[str, str] = field(default_factory=dict)
+    """The SHA-256 of each file of texts without labels."""
 
     @property
     def jobs_folder(self) -> Path:
@@ -80,8 +83,13 @@ class Sweeping:
 
     def jobs(self, chosen: ChosenSettings, num_seeds: int) -> list[Job]:
         """Returns every job with the settings that were chosen."""
+        sweep = replace(self.sweep, num_seeds=num_seeds)
+        return jobs_of(self.systems, sweep, self.decisive(chosen))
 
-        def decisive(system: System, size: int) -> Json:
+    def decisive(self, chosen: ChosenSettings) -> Decisive:
+        """Returns what gives all that decides the outcome of a job beside its size and draw."""
+
+        def facts_of(system: System, size: int) -> Json:
             facts: Json = {
                 "procedure": PROCEDURE,
                 "kind": system.kind,
@@ -90,14 +98,42 @@ class Sweeping:
             if not system.is_neural:
                 return facts
             trunk = self.trunk_of(system)
-            return facts | {
+            facts |= {
                 "shape": trunk.facts.shape,
                 "trunk": None if system.kind == "cold" else trunk.sha256,
-                "settings": to_json(chosen[system.key, size]),
+                "settings": deciding_settings(system, chosen[system.key, size]),
                 "precision": best_precision(self.place.device),
             }
+            if system.kind != "taught":
+                return facts
+            # All that the name of a teacher's job is made of: another teacher is another job.
+            teachers = [facts_of(teacher, size) for teacher in self.teachers_of(system)]
+            return facts | {
+                "teachers": [*teachers, *OTHER_TEACHERS],
+                "unlabelled": [*self.unlabelled.values(), self.wanted.examples.text_column],
+                "most": MOST_UNLABELLED,
+            }
 
-        return jobs_of(self.systems, replace(self.sweep, num_seeds=num_seeds), decisive)
+        return facts_of
+
+    def teachers_of(self, system: System) -> list[System]:
+        """Returns the systems of the same trunk whose finished jobs teach one."""
+        return [one for one in self.systems if one.kind in TEACHERS and one.like == system.like]
+
+    def teaching(self, job: Job, chosen: ChosenSettings) -> Teaching:
+        """Returns who teaches the student of a job: networks of the same size and seed."""
+        decisive = self.decisive(chosen)
+        names = [
+            new_job(teacher, job.size, job.seed, self.sweep, decisive).name
+            for teacher in self.teachers_of(job.system)
+        ]
+        return Teaching(
+            unlabelled=tuple(self.unlabelled),
+            teachers=(*(self.jobs_folder / name for name in names), *OTHER_TEACHERS),
+            most=MOST_UNLABELLED,
+            seed=job.seed,
+            text_column=self.wanted.examples.text_column,
+        )
 
     def task(self, job: Job, chosen: ChosenSettings) -> Task:
         """Returns what a worker needs to know of a job."""
@@ -113,6 +149,7 @@ class Sweeping:
                 place=replace(self.place, seed=job.seed),
                 start=None if is_cold else trunk.folder.resolve(),
                 tokenizer=trunk.tokenizer.resolve() if is_cold else None,
+                teaching=self.teaching(job, chosen) if job.system.kind == "taught" else None,
             )
         return Task(
             name=job.name,
@@ -123,7 +160,7 @@ class Sweeping:
         )
 
     def finish(self, jobs: Sequence[Job], chosen: ChosenSettings) -> bool:
-        """Does what is not yet finished of some jobs; returns whether all are."""
+        """Does what is not yet finished of some jobs, teachers first; returns whether all are."""
         by_name = {job.name: job for job in jobs}
         left = {
             name: job for name, job in by_name.items() if not is_finished(self.jobs_folder / name)
@@ -145,11 +182,29 @@ class Sweeping:
                 )
             )
 
-        tasks = [self.task(job, chosen) for job in left.values()]
-        return not tasks or work_through(
-            tasks, run_task, self.num_workers, self.watch.should_stop, note
-        )
+        # A student begins when its teachers have finished.
+        for is_student in (False, True):
+            tasks = [
+                self.task(job, chosen)
+                for job in left.values()
+                if (job.system.kind == "taught") == is_student
+            ]
+            if tasks and not work_through(
+                tasks, run_task, self.num_workers, self.watch.should_stop, note
+            ):
+                return False
+        return True
 
     def seconds_of(self, job: Job) -> float:
         """Returns how long a finished job took."""
         return float(read_results(self.jobs_folder / job.name)["seconds"])
+
+
+def deciding_settings(system: System, settings: TransferSettings) -> object:
+    """Returns settings as JSON values, without what makes no difference to a system."""
+    value = to_json(settings)
+    assert isinstance(value, dict)
+    if system.kind != "taught":
+        # There is nothing that labels could outweigh; and jobs of before keep their names.
+        del value["transfer"]["labelled_weight"]
+    return value

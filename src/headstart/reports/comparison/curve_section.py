@@ -12,9 +12,10 @@ from headstart.reports.page.inline_figure import figure_html, inline_svg
 from headstart.reports.page.tables import table_html
 from headstart.reports.table import Table
 
-CAPTION = (
-    "The mean over seeds, with 95 % bands. A cross marks the cold start's best; the dotted line "
-    "goes back to the epoch at which the warm start was as good."
+CAPTION = "The mean over seeds, with 95 % bands."
+CAPTION_OF_CROSSES = (
+    "A cross marks the cold start's best; the dotted line goes back to the epoch at which the warm "
+    "start was as good."
 )
 
 
@@ -26,10 +27,18 @@ def curve_section(comparison: Comparison) -> Section:
     if panels:
         body = join(
             element("div", panels, {"class": "panels"}),
-            paragraph(escape(" ".join((CAPTION, *beyond(comparison)))), "note"),
+            paragraph(escape(" ".join(captions(comparison))), "note"),
             table_html(reaching_table(comparison)) if comparison.reaching else NOTHING,
         )
     return Section(title="How they learned", body=body)
+
+
+def captions(comparison: Comparison) -> Iterator[str]:
+    """Yields how the panels are to be read."""
+    yield CAPTION
+    if comparison.reaching:
+        yield CAPTION_OF_CROSSES
+    yield from beyond(comparison)
 
 
 def beyond(comparison: Comparison) -> Iterator[str]:

@@ -23,6 +23,7 @@ def leak_section(comparison: Comparison) -> Section:
         body=join(
             clean_sentence(comparison.leaks),
             unjudged_sentences(comparison.leaks),
+            unlabelled_sentence(comparison.question.get("unlabelled")),
             copies(comparison.leaks.get("findings")),
             known(comparison.leaks.get("sketches")),
         ),
@@ -66,6 +67,21 @@ def unjudged_sentences(leaks: Mapping[str, object]) -> Html:
             f"sketch of {show_value(row.get('trunk'))} one by one; {told}."
         )
     return paragraph(escape(" ".join(said))) if said else Html("")
+
+
+def unlabelled_sentence(unlabelled: object) -> Html:
+    """Returns how many texts without labels were learned from, and how many copies were not."""
+    if not isinstance(unlabelled, Mapping):
+        return Html("")
+    num_texts, num_copies = (unlabelled.get(key) for key in ("num_texts", "num_copies"))
+    if not isinstance(num_texts, int) or not isinstance(num_copies, int):
+        return Html("")
+    copies_were = "1 copy was" if num_copies == 1 else f"{num_copies:,} copies were"
+    said = (
+        f"A taught system learned from {num_texts:,} texts without labels; {copies_were} left out "
+        "of them, of validation or test texts."
+    )
+    return paragraph(escape(said))
 
 
 def copies(findings: object) -> Html:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 VERSION = 1
-ANSWERS = ("helps", "no evidence", "hurts")
-NETWORKS = ("warm", "cold", "frozen")
+ANSWERS = ("helps", "no evidence", "hurts", "not asked")
+NETWORKS = ("warm", "cold", "frozen", "gradual", "taught")
 KINDS = (*NETWORKS, "tfidf", "majority")
 Json = Mapping[str, object]
 

@@ -55,6 +55,12 @@ def files(question: Mapping[str, object]) -> Html:
             count = file.get("num_examples")
             of_them = "" if count is None else f", {show_value(count)} examples"
             items.append(file_html(split, f"{show_value(file.get('path'))}{of_them}", file))
+    unlabelled = question.get("unlabelled")
+    if isinstance(unlabelled, Mapping):
+        items += [
+            file_html("without labels", show_value(file.get("path")), file)
+            for file in listed(unlabelled.get("files"))
+        ]
     for trunk in listed(question.get("trunks")):
         known = [show_value(trunk[key]) for key in TRUNK_KEYS if key in trunk]
         items.append(file_html("trunk", ", ".join(known), trunk))

@@ -59,6 +59,8 @@ def explanation(system: System) -> str:
         "warm": f"starts from {trunk}, all of it learns",
         "cold": "the same network, from nothing",
         "frozen": f"{trunk} as it is, only a head learns",
+        "gradual": f"starts from {trunk}, which learns layer by layer from the top",
+        "taught": f"starts from {trunk}, and learns from texts without labels too",
         "tfidf": "words and characters, logistic regression",
         "majority": "always the most frequent label",
     }[system.kind]

@@ -11,6 +11,8 @@ KIND_NAMES = {
     "warm": "warm",
     "cold": "cold",
     "frozen": "frozen",
+    "gradual": "gradual",
+    "taught": "taught",
     "tfidf": "TF-IDF",
     "majority": "majority",
 }
@@ -18,6 +20,7 @@ ANSWER_WORDS = {
     "helps": "Pretraining helps here",
     "no evidence": "No evidence that pretraining helps here",
     "hurts": "Pretraining hurts here",
+    "not asked": "What pretraining does is not known, for no cold start was compared",
 }
 
 

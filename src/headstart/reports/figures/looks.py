@@ -9,14 +9,18 @@ from headstart.reports.figures.palette import COLOURS
 # The first trunk's colour first; after the last they begin again, with another line.
 COLOURS_OF: Mapping[str, tuple[str, ...]] = {
     "warm": ("vermilion", "rose", "ochre"),
+    "taught": ("violet", "moss", "ochre"),
     "frozen": ("teal", "violet", "moss"),
+    "gradual": ("ochre", "moss", "rose"),
     "cold": ("blue", "sky"),
     "tfidf": ("graphite",),
     "majority": ("mist",),
 }
 SIGN_OF: Mapping[str, str] = {
     "warm": "o",
+    "taught": "P",
     "frozen": "D",
+    "gradual": "X",
     "cold": "s",
     "tfidf": "^",
     "majority": "v",

@@ -1,0 +1,135 @@
+"""Teachers and texts without labels to soft targets: what a student learns beside its labels.
+
+Legend: N texts, C labels.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from headstart.corpora.tables import source_sha256
+from headstart.errors import RecipeError, RunError
+from headstart.models.config import MOST, require_whole
+from headstart.pipeline.calibrated_baseline import fit_baseline
+from headstart.pipeline.classifier import load_classifier, parts_of, probabilities
+from headstart.pipeline.examples import ExamplesConfig, Labelled
+from headstart.pipeline.planning import Place
+from headstart.pipeline.run_files import WEIGHTS_FILE, is_finished, read_recipe
+from headstart.pipeline.run_folder import recorded_sha256
+from headstart.pipeline.taught import Taught
+from headstart.pipeline.text_rows import transfer_of
+from headstart.pipeline.unlabelled import draw_unlabelled, held_out_marks
+from headstart.pipeline.watch import Watch
+
+TFIDF = "tfidf"
+MOST_UNLABELLED = 25_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Teaching:
+    """Which texts have no labels, and who answers for them."""
+
+    unlabelled: tuple[str, ...]
+    """Files of texts, read as those of a corpus."""
+    teachers: tuple[str | Path, ...]
+    """Folders of finished classifiers, or the word tfidf."""
+    most: int = MOST_UNLABELLED
+    """So many texts at most, drawn where there are more."""
+    seed: int = 0
+    text_column: str | None = None
+    """The column of tables that holds the text; None finds it."""
+
+    def __post_init__(self) -> None:
+        require_whole(self, "most", at_least=1, at_most=MOST)
+        if not self.unlabelled or not self.teachers:
+            raise RecipeError(
+                f"There are {len(self.unlabelled)} files of texts without labels and "
+                f"{len(self.teachers)} teachers; at least one of each is needed."
+            )
+
+
+def teach(
+    teaching: Teaching, examples: ExamplesConfig, labelled: Labelled, place: Place, watch: Watch
+) -> Taught:
+    """Draws the texts and has all teachers answer for each; the answers are their mean."""
+    for teacher in teaching.teachers:
+        if teacher != TFIDF:
+            require_teacher(Path(teacher), labelled.labels)
+    paths = [Path(name) for name in teaching.unlabelled]
+    reading = replace(examples.reading(), text_column=teaching.text_column)
+    drawn = draw_unlabelled(
+        watch.read(paths, reading, "Reading texts without labels"),
+        held_out_marks([*labelled.valid, *labelled.test]),
+        teaching.most,
+        teaching.seed,
+    )
+    for line in reading.complaints.summary():
+        watch.say(line)
+    watch.say(
+        f"Learning from {len(drawn.texts):,} of {drawn.num_read:,} texts without labels. Left out "
+        f"as copies of validation or test texts: {drawn.num_copies:,}; for want of words: "
+        f"{drawn.num_wordless:,}."
+    )
+    if place.num_threads is not None:
+        torch.set_num_threads(place.num_threads)
+    found = [answers(one, labelled, drawn.texts, place) for one in teaching.teachers]
+    return Taught(
+        texts=drawn.texts,
+        names=[str(document.place) for document in drawn.documents],
+        numbers=drawn.numbers,
+        probability_NC=np.mean([answer_NC for answer_NC, _ in found], axis=0).astype(np.float32),
+        facts={
+            "text_column": teaching.text_column,
+            "sources": {str(path): source_sha256(path) for path in paths},
+            "teachers": [facts for _, facts in found],
+            "num_read": drawn.num_read,
+            "num_texts": len(drawn.texts),
+            "num_copies": drawn.num_copies,
+            "num_wordless": drawn.num_wordless,
+        },
+    )
+
+
+def answers(
+    teacher: str | Path, labelled: Labelled, texts: Sequence[str], place: Place
+) -> tuple[NDArray[np.float64], dict[str, Any]]:
+    """Returns how likely each label is to one teacher, and who that is. Shape (N, C)."""
+    if teacher == TFIDF:
+        # One thread, as in a comparison, and so the same sums on any machine.
+        with threadpool_limits(limits=1):
+            fitted = fit_baseline(TFIDF, labelled, place.seed)
+            # In parts: their words and characters take many times the room of the texts.
+            found = [fitted.probabilities(part) for part in parts_of(texts)]
+            return np.concatenate(found), {"name": TFIDF} | dict(fitted.fitted.settings)
+    folder = Path(teacher)
+    facts = {"name": folder.resolve().name, "sha256": recorded_sha256(folder, WEIGHTS_FILE)}
+    return run_answers(folder, labelled.labels, texts, place.device), facts
+
+
+def run_answers(
+    folder: Path, labels: Sequence[str], texts: Sequence[str], device: str
+) -> NDArray[np.float64]:
+    """Returns the calibrated answers of a classifier, its labels in our order. Shape (N, C)."""
+    classifier = load_classifier(folder, device)
+    order = [classifier.labels.index(label) for label in labels]
+    return np.stack(list(probabilities(classifier, texts)))[:, order].astype(np.float64)
+
+
+def require_teacher(folder: Path, labels: Sequence[str]) -> None:
+    """Raises an error for a run that is no finished classifier of the same labels."""
+    known = transfer_of(folder, read_recipe(folder)).labels
+    if not is_finished(folder):
+        raise RunError(
+            f"The teacher {folder} is not finished. Go on with it by: headstart resume {folder}"
+        )
+    if set(known) != set(labels):
+        raise RecipeError(
+            f"The teacher {folder} knows the labels {', '.join(known)}, but the examples have "
+            f"{', '.join(labels)}. Name a classifier of the same labels."
+        )

@@ -1,0 +1,211 @@
+"""Students in a comparison: taught by the networks of their own trunk, size and seed."""
+
+import os
+from dataclasses import replace
+
+import pytest
+from planted import HASTY, Planted, planted, shuffled, without_times
+
+from headstart.errors import RecipeError
+from headstart.files import CACHE_VARIABLE, sha256_of
+from headstart.pipeline import compare as comparing
+from headstart.pipeline import training_run
+from headstart.pipeline.compare import compare, run_comparison
+from headstart.pipeline.comparing.report import write_report
+from headstart.pipeline.run_files import read_recipe, read_results
+from headstart.pipeline.taught import read_teaching
+from headstart.pipeline.watch import Watch
+from headstart.reports.comparison_tables import comparison_tables
+
+
+@pytest.fixture(scope="module", autouse=True)
+def circumstances(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(CACHE_VARIABLE, str(tmp_path_factory.mktemp("cache")))
+        patch.setattr(os, "fsync", lambda _descriptor: None)
+        patch.setattr(training_run, "write_curves", lambda _folder: None)
+        # Drawn once, where it is looked at.
+        patch.setattr(comparing, "write_report", lambda _results, _folder: None)
+        yield
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory) -> Planted:
+    return planted(tmp_path_factory.mktemp("raw"), num_steps=2)
+
+
+@pytest.fixture(scope="module")
+def texts(raw, tmp_path_factory):
+    """Texts without labels, among them copies of two test items and one to choose by."""
+    lines = raw.files.corpus.read_text().splitlines()[:60]
+    copied = [
+        *raw.files.test.read_text().splitlines()[1:3],
+        raw.files.valid.read_text().splitlines()[1],
+    ]
+    path = tmp_path_factory.mktemp("texts") / "texts.txt"
+    path.write_text("\n".join([*lines, *(line.split(",")[0].upper() for line in copied)]) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def taught(raw, texts, tmp_path_factory):
+    """A comparison with students of two seeds at two sizes, with its folder."""
+    folder = tmp_path_factory.mktemp("taught")
+    wanted = raw.comparison(sizes=(10, 20), num_seeds=2, settings=HASTY, unlabelled=(str(texts),))
+    seen = []
+    results = run_comparison(wanted, folder, Watch(), seen.append)
+    return wanted, folder, results, seen
+
+
+def folders(results):
+    return {(job["system"], job["size"], job["seed"]): job["folder"] for job in results["jobs"]}
+
+
+def test_students_stand_beside_the_others_everywhere(taught, tmp_path):
+    _, _, results, _ = taught
+    keys = ["warm", "cold", "frozen", "taught", "tfidf", "majority"]
+    assert [row["key"] for row in results["systems"]] == keys
+    for size in (10, 20):
+        pairs = {(row["of"], row["to"]) for row in results["differences"] if row["size"] == size}
+        assert {("taught", "warm"), ("taught", "tfidf"), ("taught", "cold")} < pairs
+    assert {row["system"] for row in results["scores"]} == set(keys)
+    assert {row["system"] for row in results["curves"]} == set(keys) - {"majority"}
+    assert "taught" not in {row["system"] for row in results["epochs_to_cold_best"]}
+    write_report(results, tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert "learns from texts without labels too" in page
+    assert "learned from 60 texts without labels; 3 copies were left out" in page
+    assert any("taught" in row[0] for table in comparison_tables(results) for row in table.rows)
+
+
+def test_texts_are_told_with_what_was_left_out(taught, texts):
+    _, _, results, _ = taught
+    assert results["question"]["unlabelled"] == {
+        "files": [{"path": str(texts), "sha256": sha256_of(texts)}],
+        "num_read": 63,
+        "num_texts": 60,
+        "num_copies": 3,
+        "num_wordless": 0,
+    }
+    assert results["question"]["settings"]["taught"]["teachers"] == ["warm", "tfidf"]
+
+
+def test_each_student_is_taught_by_its_own_trunk_size_and_seed(taught):
+    _, folder, results, _ = taught
+    jobs = folders(results)
+    for (system, size, seed), home in jobs.items():
+        if system != "taught":
+            continue
+        run, tfidf = read_teaching(folder / home)["teachers"]
+        weights = folder / jobs["warm", size, seed] / "weights.safetensors"
+        assert run["sha256"] == sha256_of(weights)
+        assert tfidf["name"] == "tfidf"
+        strength = read_results(folder / jobs["tfidf", size, seed])["settings"]["strength"]
+        assert tfidf["strength"] == strength
+        plan = read_recipe(folder / home).plan
+        assert plan.num_steps == -(-(60 + size) // 32)
+
+
+def test_progress_counts_students_with_the_others(taught):
+    _, _, results, seen = taught
+    num_jobs = len({job["folder"] for job in results["jobs"]})
+    assert [each.num_done for each in seen] == list(range(1, num_jobs + 1))
+    assert {each.num_jobs for each in seen} == {num_jobs}
+    assert all(each.last.startswith("taught-") for each in seen[-4:])
+
+
+def test_other_texts_make_other_students_and_nothing_else(taught, texts, tmp_path):
+    wanted, folder, results, _ = taught
+    other = tmp_path / "other.txt"
+    other.write_text("".join(texts.read_text().splitlines(keepends=True)[:30]))
+    again = folders(compare(replace(wanted, unlabelled=(str(other),)), folder))
+    before = folders(results)
+    assert {key[0] for key in before if before[key] != again[key]} == {"taught"}
+    plain = folders(compare(replace(wanted, unlabelled=()), folder))
+    assert plain == {key: before[key] for key in before if key[0] != "taught"}
+
+
+def test_another_teacher_makes_another_student(taught):
+    wanted, folder, results, _ = taught
+    settings = replace(HASTY, warm=replace(HASTY.warm, epochs=1))
+    again = folders(compare(replace(wanted, settings=settings), folder))
+    before = folders(results)
+    assert {key[0] for key in before if before[key] != again[key]} == {"warm", "taught"}
+
+
+def test_how_much_labels_weigh_decides_of_students_alone(taught):
+    wanted, folder, results, _ = taught
+    heavy = {
+        kind: replace(one, transfer=replace(one.transfer, labelled_weight=3.0))
+        for kind, one in (("warm", HASTY.warm), ("taught", HASTY.taught))
+    }
+    again = folders(compare(replace(wanted, settings=replace(HASTY, **heavy)), folder))
+    before = folders(results)
+    assert {key[0] for key in before if before[key] != again[key]} == {"taught"}
+
+
+def test_stopped_everywhere_it_comes_out_the_same(taught, tmp_path):
+    wanted, _, results, _ = taught
+    num_stops, found = 0, None
+    while found is None:
+        asked = iter(range(25))
+
+        def should_stop(asked=asked) -> bool:
+            return next(asked, None) is None
+
+        found = compare(wanted, tmp_path, Watch(should_stop=should_stop))
+        num_stops += found is None
+    assert num_stops > 2
+    assert without_times(found) == without_times(results)
+
+
+def test_rates_of_students_are_tried_with_teachers_that_were_chosen(raw, texts, tmp_path):
+    wanted = raw.comparison(
+        sizes=(10,),
+        num_seeds=1,
+        settings=HASTY,
+        systems=("warm",),
+        unlabelled=(str(texts),),
+        rates=(0.01, 10),
+    )
+    results = compare(wanted, tmp_path)
+    students, teachers = (
+        sorted((tmp_path / "jobs").glob(f"{kind}-*")) for kind in ("taught", "warm")
+    )
+    assert (len(students), len(teachers)) == (2, 2)
+    used = tmp_path / folders(results)["warm", 10, 0] / "weights.safetensors"
+    shas = {read_teaching(student)["teachers"][0]["sha256"] for student in students}
+    assert shas == {sha256_of(used)}
+
+
+def test_with_several_trunks_each_has_a_student_of_its_own(raw, texts, tmp_path):
+    twin = shuffled(raw.trunk, tmp_path / "twin")
+    wanted = raw.comparison(
+        raw.trunk,
+        twin,
+        sizes=(10,),
+        num_seeds=1,
+        settings=HASTY,
+        systems=("warm",),
+        unlabelled=(str(texts),),
+    )
+    results = compare(wanted, tmp_path / "out")
+    keys = ["warm:tiny", "warm:twin", "taught:tiny", "taught:twin"]
+    assert [row["key"] for row in results["systems"]] == keys
+    jobs = folders(results)
+    for name in ("tiny", "twin"):
+        teacher = read_teaching(tmp_path / "out" / jobs[f"taught:{name}", 10, 0])["teachers"][0]
+        home = tmp_path / "out" / jobs[f"warm:{name}", 10, 0]
+        assert teacher["sha256"] == sha256_of(home / "weights.safetensors")
+    pairs = {(row["of"], row["to"]) for row in results["differences"]}
+    assert pairs == {
+        ("taught:tiny", "warm:tiny"),
+        ("taught:twin", "warm:twin"),
+        ("warm:twin", "warm:tiny"),
+    }
+    assert results["verdict"]["answer"] == "not asked"
+
+
+def test_a_student_without_texts_is_refused(raw):
+    with pytest.raises(RecipeError, match=r"systems are warm, taught, but .* --unlabelled"):
+        raw.comparison(systems=("warm", "taught"))
