@@ -24,7 +24,7 @@ def typed(name: str, monkeypatch, tmp_path) -> list[str]:
     return lines
 
 
-@pytest.mark.parametrize("name", ["documents", "topics_and_spam"])
+@pytest.mark.parametrize("name", STUDIES)
 def test_commands_and_options_exist(name, monkeypatch, tmp_path):
     for line in typed(name, monkeypatch, tmp_path):
         program, verb, *words = shlex.split(line)

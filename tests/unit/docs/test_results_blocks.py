@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 import results_blocks
+from few_labels_block import deviation_ratio
 from results_blocks import NO_RECORD, RESULT_BLOCKS, STUDIES, block, study_block
 
 IMAGE = re.compile(r"!\[[^]]+\]\(figures/([\w-]+)\.svg\)")
@@ -161,7 +162,7 @@ def test_the_interval_of_a_ratio_of_deviations_holds_the_true_one_as_often_as_it
         shared, own, other = draw.normal(size=(3, 20))
         naive = shared + other
         ours = true_ratio * (shared + own)
-        ratio, low, high = results_blocks.deviation_ratio(ours.tolist(), naive.tolist())
+        ratio, low, high = deviation_ratio(ours.tolist(), naive.tolist())
         assert ratio == pytest.approx(np.std(ours) / np.std(naive))
         num_held += low <= true_ratio <= high
     # Chance alone moves a share of 95 % by 2 points.

@@ -1,0 +1,176 @@
+"""What a study's comparisons found, as sentences and tables."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from page_parts import markdown
+
+from headstart.reports.comparison.reading import comparison_of
+from headstart.reports.comparison.record import Comparison, Curve, Score
+from headstart.reports.comparison.wording import (
+    name_of,
+    show_interval,
+    show_labels,
+    show_percent,
+    show_points,
+    show_score,
+)
+from headstart.reports.comparison_tables import difference_table, score_table, which_tests
+from headstart.reports.figures import by_trunk
+from headstart.reports.numbers import show_count
+from headstart.reports.table import Table
+
+Record = Mapping[str, Any]
+
+
+def compared(study: str, record: Record) -> Iterator[str]:
+    """Yields the answers and tables of a study's comparisons."""
+    for name, results in record["comparisons"].items():
+        comparison = comparison_of(results)
+        if len(record["comparisons"]) > 1:
+            yield f"**{name.capitalize()}.**"
+        yield f"> {' '.join(comparison.verdict.sentences)}"
+        yield " ".join(sentences(comparison))
+        if study == "objectives":
+            yield markdown(trunk_table(comparison))
+        else:
+            yield from map(markdown, tables(comparison))
+        yield facts_of(results)
+
+
+def sentences(comparison: Comparison) -> Iterator[str]:
+    """Yields which system is best, and how soon a warm start is as good as a cold one."""
+    size, test = max(comparison.sizes), comparison.verdict.test
+    ranked = sorted(
+        (score.mean, system.key)
+        for system in comparison.systems
+        if (score := comparison.score(system.key, size, test)) is not None
+    )
+    best = comparison.score(ranked[-1][1], size, test)
+    assert best is not None
+    yield (
+        f"With {show_labels(size)} {name_of(comparison, best.system)} scores most: "
+        f"{show_score(best)} on the {test} test, over {best.num_seeds} seeds."
+    )
+    for row in comparison.differences_on(test):
+        if (row.of, row.to, row.size) == (best.system, "tfidf", size):
+            yield (
+                f"It differs from TF-IDF by {show_points(row.difference)} points "
+                f"({show_interval(row)})."
+            )
+    if len(comparison.sizes) == 1:
+        yield from epoch_sentences(comparison, best)
+
+
+def epoch_sentences(comparison: Comparison, score: Score) -> Iterator[str]:
+    """Yields what was reached on validation by which epoch, where one trunk was held to cold."""
+    size, num_seeds = score.size, score.num_seeds
+    curves = {curve.system: curve for curve in comparison.curves if curve.size == size}
+    rows = [row for row in comparison.reaching if (row.system, row.size) == ("warm", size)]
+    if not rows or not {"warm", "cold"} <= set(curves):
+        return
+    row, warm, cold = rows[0], curves["warm"], curves["cold"]
+    yield (
+        f"On validation warm scores {show_percent(warm.mean[0])} after the first epoch and "
+        f"{show_percent(best_within(warm, 3))} within three; cold {show_percent(cold.mean[0])} "
+        f"after the first and {show_percent(row.cold_best)} at its best, after "
+        f"{row.cold_epoch:.1f} epochs."
+    )
+    reaching = f"{row.num_seeds_reaching} of {num_seeds} seeds"
+    if row.epochs is None:
+        yield f"Warm gets there with {reaching} only."
+    else:
+        yield f"Warm is as good after {row.epochs:.1f} epochs, with {reaching}."
+
+
+def best_within(curve: Curve, last: float) -> float:
+    """Returns the best mean of a curve up to an epoch."""
+    return max(mean for epoch, mean in zip(curve.epochs, curve.mean, strict=True) if epoch <= last)
+
+
+def tables(comparison: Comparison) -> Iterator[Table]:
+    """Yields the scores: on both tests where there is one size, else by size; differences."""
+    size = max(comparison.sizes)
+    if len(comparison.sizes) == 1:
+        yield score_table(comparison, size, which_tests(comparison))
+    else:
+        for test in which_tests(comparison):
+            yield size_table(comparison, test, "accuracy", "accuracy")
+        yield size_table(comparison, comparison.verdict.test, "macro_f1", "macro-F1")
+    rows = tuple(row for row in comparison.differences if row.size == size)
+    if rows:
+        largest = replace(comparison, differences=rows)
+        yield difference_table(largest, comparison.verdict.test)
+
+
+def size_table(comparison: Comparison, test: str, metric: str, shown: str) -> Table:
+    """Returns one score of every system by the number of labels."""
+    sizes = comparison.all_sizes
+    columns = tuple(show_labels(size) for size in sizes)
+    rows = [
+        [comparison.score(system.key, size, test, metric) for size in sizes]
+        for system in comparison.systems
+    ]
+    return Table(
+        title=f"{shown[0].upper()}{shown[1:]} on the {test} test",
+        columns=("system", *columns),
+        rows=tuple(
+            (name_of(comparison, system.key), *map(show_score, row))
+            for system, row in zip(comparison.systems, rows, strict=True)
+        ),
+        numeric=frozenset(columns),
+    )
+
+
+def trunk_table(comparison: Comparison) -> Table:
+    """Returns the accuracy of every trunk in every way of learning, the best trunk first."""
+    size, test = max(comparison.sizes), comparison.verdict.test
+    rows = by_trunk.scores_by_trunk(comparison)
+    kinds = tuple(dict.fromkeys(kind for scores in rows.values() for kind in scores))
+    lines = [
+        (name, *(show_score(scores.get(kind)) for kind in kinds)) for name, scores in rows.items()
+    ]
+    tfidf = comparison.score("tfidf", size, test)
+    notes = () if tfidf is None else (f"TF-IDF: {show_score(tfidf)}.",)
+    return Table(
+        title=f"Accuracy with {show_labels(size)}, {test} test, the best trunk first",
+        columns=("trunk", *kinds),
+        rows=tuple(lines),
+        numeric=frozenset(kinds),
+        notes=notes,
+    )
+
+
+def facts_of(results: Record) -> str:
+    """Says of how much a comparison is made."""
+    question, leaks = results["question"], results["leaks"]
+    hours = results["seconds"] / 3_600
+    return (
+        f"{show_count(leaks['num_clean'])} of {show_count(leaks['num_test'])} test items are "
+        f"clean; {len(question['seeds'])} seeds, {show_count(results['num_jobs'])} jobs, "
+        f"{hours:.1f} hours of work; 95 % intervals over seeds and items."
+    )
+
+
+def runs_table(runs: Record) -> Table:
+    """Returns what was pretrained, for how long and how well."""
+    columns = ("pretrained", "recipe", "objective", "minutes", "tokens", "bits for each byte", "on")
+    rows = []
+    for name, run in runs.items():
+        results = run["results"]
+        notes = " with others at once" if run["is_side_by_side"] else ""
+        begun = f", from {run['begun_from']}" if run["begun_from"] else ""
+        rows.append(
+            (
+                f"{name}{begun}",
+                run["recipe"],
+                run["objective"],
+                f"{results['seconds'] / 60:.1f}",
+                show_count(results["tokens"]),
+                f"{results['held_out']['bits_per_byte']:.3f}",
+                f"{run['device']}{notes}",
+            )
+        )
+    numeric = frozenset({"minutes", "tokens", "bits for each byte"})
+    return Table(title="Trunks", columns=columns, rows=tuple(rows), numeric=numeric)
