@@ -13,7 +13,8 @@ REVIEWS, GENERAL = "DATA/french-reviews.txt.xz", "DATA/french-general.txt.xz"
 KEPT_OUT = f"--keep-out {BOOKS}/valid.review.spm --keep-out {BOOKS}/test.review.spm"
 # Both together take what a budget allows.
 MINUTES, ADAPTED_SHARE, SIZES, SEEDS = 8, 0.5, "100,200,400,800,1600", 5
-SYSTEMS = "warm,cold,frozen,gradual,taught,tfidf,majority"
+SYSTEMS, RATES = "warm,cold,frozen,tfidf,majority", "0.3,1"
+EXAMPLES = " ".join(f"--{split} {BOOKS}/{split}.review.spm" for split in ("train", "valid", "test"))
 
 
 def main() -> None:
@@ -30,10 +31,15 @@ def main() -> None:
         f"--minutes {study.minutes(MINUTES, ADAPTED_SHARE)} --out WORK/adapted"
     )
     study.compare(
-        f"headstart compare --from WORK/adapted --train {BOOKS}/train.review.spm "
-        f"--valid {BOOKS}/valid.review.spm --test {BOOKS}/test.review.spm "
-        f"--unlabelled {REVIEWS} --systems {SYSTEMS} "
+        f"headstart compare --from WORK/adapted {EXAMPLES} "
+        f"--systems {SYSTEMS} --rates {RATES} "
         f"--sizes {study.sizes(SIZES)} --seeds {study.seeds(SEEDS)} --out WORK/compared"
+    )
+    study.compare(
+        f"headstart compare --from WORK/adapted {EXAMPLES} "
+        f"--systems warm,taught,tfidf --unlabelled {REVIEWS} --rates {RATES} "
+        f"--sizes {study.sizes(SIZES).rpartition(',')[2]} --seeds {study.seeds(SEEDS)} "
+        "--out WORK/taught"
     )
     study.keep()
 
