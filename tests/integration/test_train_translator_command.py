@@ -132,6 +132,13 @@ def test_two_vocabularies_are_kept_beside_each_other(place):
     assert not trunk.shares_embedding
     assert trunk.encoder.vocabulary_size == loaded.tokenizer.size
     assert trunk.decoder.vocabulary_size == loaded.target_tokenizer.size
+    more = ("--from", "runs/two", "--device", "cpu", "--steps", 2, "--out", "runs/two-on")
+    result = typed("train-translator", *words, *more)
+    assert result.exit_code == 0, result.output
+    again = load_run(place / "runs" / "two-on", "cpu")
+    assert again.target_tokenizer.fingerprint == loaded.target_tokenizer.fingerprint
+    account = json.loads(Path("runs/two-on/swap.json").read_text())
+    assert {row["fate"] for row in account["tensors"]} == {"loaded"}
 
 
 def test_settings_reach_the_recipe(place):

@@ -11,20 +11,13 @@ from numpy.typing import NDArray
 from headstart.corpora.pairs import Pair
 from headstart.corpora.places import Complaints, Place
 from headstart.errors import DataError
+from headstart.pipeline.pair_tokenizers import PairTokenizers
 from headstart.pipeline.pairs import FEWEST_PIECES_JUDGED, REMEDY, PairsConfig, Parallel
 from headstart.pipeline.recipe import Recipe
-from headstart.tokenizers.tokenizer import CutTexts, Ids, Tokenizer
+from headstart.tokenizers.tokenizer import CutTexts, Ids
 
 # A start or an end stands beside the pieces of each side.
 NUM_MARKS = 1
-
-
-@dataclass(frozen=True)
-class PairTokenizers:
-    """What cuts each side; one tokenizer may cut both."""
-
-    source: Tokenizer
-    target: Tokenizer
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,19 @@ from typing import Any
 from torch import Tensor
 
 from headstart.errors import RecipeError, RunError
-from headstart.files import locked, read_json, remove_folder, write_json
+from headstart.files import locked, read_json, write_json
+from headstart.models.config import EncoderDecoderConfig
 from headstart.models.initialisation import initialise
 from headstart.models.model import new_model
 from headstart.pipeline.label_learner import tidy_transfer
 from headstart.pipeline.learner import settle
-from headstart.pipeline.pair_rows import (
+from headstart.pipeline.pair_rows import ReadyPairs, limits_of, ready_pairs
+from headstart.pipeline.pair_tokenizers import (
     PairTokenizers,
-    ReadyPairs,
-    limits_of,
-    ready_pairs,
+    fingerprints,
+    keep_tokenizers,
+    read_tokenizers,
+    tokenizers_in,
 )
 from headstart.pipeline.pairs import (
     PairsConfig,
@@ -32,7 +35,6 @@ from headstart.pipeline.planning import Budget, Place, first_plan, measured_plan
 from headstart.pipeline.pretrain import fitting_tokenizer
 from headstart.pipeline.recipe import Recipe, with_vocabularies
 from headstart.pipeline.resumption import (
-    TOKENIZER,
     Resumption,
     require_same_text,
     resumed_plan,
@@ -40,8 +42,6 @@ from headstart.pipeline.resumption import (
 from headstart.pipeline.run_files import (
     START_FACTS_FILE,
     SWAP_FILE,
-    TARGET_TOKENIZER_FOLDER,
-    TOKENIZER_FOLDER,
     is_finished,
     read_recipe,
     read_start_recipe,
@@ -52,7 +52,6 @@ from headstart.pipeline.run_folder import (
     Run,
     load_run,
     read_start,
-    read_target_tokenizer,
     read_weights,
     write_start,
 )
@@ -60,15 +59,12 @@ from headstart.pipeline.tensorboard import tensorboard_writer
 from headstart.pipeline.training_run import TrainingRun
 from headstart.pipeline.translation_learner import TranslationLearner
 from headstart.pipeline.watch import Watch
-from headstart.tokenizers.folder import load_tokenizer, save_tokenizer
+from headstart.tokenizers.folder import load_tokenizer
 from headstart.tokenizers.learning import TokenizerConfig, lines_of
 from headstart.tokenizers.sampling import sample
 from headstart.tokenizers.tokenizer import Tokenizer
 from headstart.training.config import PlanConfig
 from headstart.transfers.trunk_start import start_from
-
-# What the second tokenizer is called beside the files of pairs, when either has changed.
-TARGET_TOKENIZER = "the tokenizer of the targets"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,9 +101,7 @@ def begin_translator(wanted: Translating, folder: Path, watch: Watch) -> None:
         tensorboard_writer(folder, first_step=0)
     parallel = read_parallel(wanted.pairs)
     tokenizers = settled_tokenizers(wanted, parallel, watch)
-    is_one = None if not wanted.has_two_vocabularies else False
-    sizes = tokenizers.source.size, tokenizers.target.size
-    recipe = with_vocabularies(wanted.recipe, *sizes, are_one=is_one)
+    recipe = fitting_recipe(wanted.recipe, tokenizers)
     plan = first_plan(wanted.budget, wanted.place, recipe)
     limits = limits_of(recipe, wanted.pairs)
     pairs = ready_pairs(parallel, tokenizers, limits, plan.num_threads)
@@ -146,14 +140,25 @@ def require_translator(wanted: Translating) -> None:
         read_start_recipe(wanted.start)
 
 
+def fitting_recipe(recipe: Recipe, tokenizers: PairTokenizers) -> Recipe:
+    """Returns the recipe for these vocabularies; what is not one is never shared."""
+    trunk = recipe.model.trunk
+    assert isinstance(trunk, EncoderDecoderConfig)
+    return with_vocabularies(
+        recipe,
+        tokenizers.source.size,
+        tokenizers.target.size,
+        are_one=trunk.shares_embedding and tokenizers.are_one,
+    )
+
+
 def settled_tokenizers(wanted: Translating, parallel: Parallel, watch: Watch) -> PairTokenizers:
     """Returns what cuts each side: named, the start's, or learned from the training pairs."""
-    named = wanted.tokenizer
-    if named is None and wanted.start is not None:
-        named = wanted.start / TOKENIZER_FOLDER
-    if named is not None:
-        tokenizer = load_tokenizer(named)
+    if wanted.tokenizer is not None:
+        tokenizer = load_tokenizer(wanted.tokenizer)
         return PairTokenizers(tokenizer, tokenizer)
+    if wanted.start is not None:
+        return tokenizers_in(wanted.start)
     sides = [pair.source for pair in parallel.train], [pair.target for pair in parallel.train]
     config = TokenizerConfig(size=wanted.recipe.model.trunk.vocabulary_size, seed=wanted.place.seed)
 
@@ -166,42 +171,6 @@ def settled_tokenizers(wanted: Translating, parallel: Parallel, watch: Watch) ->
     return PairTokenizers(tokenizer, tokenizer)
 
 
-def keep_tokenizers(folder: Path, tokenizers: PairTokenizers) -> None:
-    """Writes what cuts each side; one tokenizer is written once."""
-    save_tokenizer(tokenizers.source, folder / TOKENIZER_FOLDER)
-    own = folder / TARGET_TOKENIZER_FOLDER
-    if tokenizers.target is not tokenizers.source:
-        save_tokenizer(tokenizers.target, own)
-    elif own.exists():
-        # An attempt that came to nothing may have had two.
-        remove_folder(own)
-
-
-def read_tokenizers(folder: Path, recipe: Recipe) -> PairTokenizers:
-    """Returns what cuts each side of a run's pairs, of the sizes that it began with."""
-    source, own = load_tokenizer(folder / TOKENIZER_FOLDER), read_target_tokenizer(folder)
-    target = source if own is None else own
-    trunk = recipe.model.trunk
-    for name, tokenizer, stack in (
-        (TOKENIZER_FOLDER, source, trunk.reading_stack),
-        (TARGET_TOKENIZER_FOLDER, target, trunk.writing_stack),
-    ):
-        if tokenizer.size != stack.vocabulary_size:
-            raise RunError(
-                f"{folder / name} has {tokenizer.size:,} pieces, but the run began with "
-                f"{stack.vocabulary_size:,}. Restore the tokenizer from a copy."
-            )
-    return PairTokenizers(source, target)
-
-
-def fingerprints(tokenizers: PairTokenizers) -> dict[str, str]:
-    """Returns what the tokenizers of a run are, beside the hashes of its files."""
-    return {
-        TOKENIZER: tokenizers.source.fingerprint,
-        TARGET_TOKENIZER: tokenizers.target.fingerprint,
-    }
-
-
 def keep_start(
     wanted: Translating, folder: Path, recipe: Recipe, tokenizers: PairTokenizers, watch: Watch
 ) -> None:
@@ -211,11 +180,11 @@ def keep_start(
         (folder / START_FACTS_FILE).unlink(missing_ok=True)
         write_json(folder / SWAP_FILE, None)
         return
-    theirs = load_tokenizer(wanted.start / TOKENIZER_FOLDER)
-    is_same = theirs.fingerprint == tokenizers.source.fingerprint
+    theirs = tokenizers_in(wanted.start)
+    is_same = fingerprints(theirs) == fingerprints(tokenizers)
     if not is_same:
         watch.say(
-            f"{wanted.start} has another vocabulary ({theirs.size:,} pieces, here "
+            f"{wanted.start} has another vocabulary ({theirs.source.size:,} pieces, here "
             f"{tokenizers.source.size:,}), so that its embedding is not begun with."
         )
     model = new_model(recipe.model)

@@ -22,7 +22,8 @@ from headstart.objectives.translation import PairBatch, Translation, to_pair_bat
 from headstart.pipeline.greedy_translations import greedy_translations
 from headstart.pipeline.label_learner import tidy_transfer
 from headstart.pipeline.learner import Done, ScoringStopped, ShouldStop, never
-from headstart.pipeline.pair_rows import PairRows, PairTokenizers, ReadyPairs
+from headstart.pipeline.pair_rows import PairRows, ReadyPairs
+from headstart.pipeline.pair_tokenizers import PairTokenizers
 from headstart.pipeline.recipe import Recipe
 from headstart.randomness import derive_seed
 from headstart.training.averaging import AveragedWeights

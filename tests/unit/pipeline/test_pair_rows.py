@@ -14,12 +14,12 @@ from headstart.corpora.places import Complaints, Place
 from headstart.errors import DataError
 from headstart.pipeline.pair_rows import (
     PairLimits,
-    PairTokenizers,
     as_pair_rows,
     limits_of,
     ready_pairs,
     what_is_wrong,
 )
+from headstart.pipeline.pair_tokenizers import PairTokenizers
 from headstart.pipeline.pairs import PairsConfig, Parallel
 
 PATH = Path("train.src")
