@@ -7,7 +7,8 @@ from headstart.evaluation.translation_explanation import Layers, PairMaps
 from headstart.reports.page import Html, element, escape, figure_html, join, paragraph
 from headstart.reports.page.labelled_map import Axes, axes_html, labelled_map
 
-GRID = "display:grid;grid-template-columns:repeat(auto-fill,minmax(19rem,1fr));gap:.2rem 1.4rem"
+COLUMNS = "repeat(auto-fill,minmax(min(22rem,100%),1fr))"
+GRID = f"display:grid;grid-template-columns:{COLUMNS};gap:.2rem 1.4rem"
 ACROSS, SOURCE, TARGET = "across", "source", "target"
 
 

@@ -74,7 +74,7 @@ def labelled_map(shares: NDArray[np.float32], title: str, axes: Axes) -> Html:
         "role": "img",
         "aria-label": title,
         # No larger than words read well at, and no smaller where a page has to scroll.
-        "style": f"max-width:{2 * whole}px;min-width:{min(whole, 400)}px",
+        "style": f"max-width:{2 * whole}px;min-width:{min(whole, 340)}px",
     }
     return element("svg", inside, size)
 
