@@ -26,10 +26,9 @@ from headstart.models.inspection import PairWeights, pair_weights
 from headstart.models.masks import causal
 from headstart.pipeline.pair_scoring import (
     PairRow,
-    as_pairs,
+    as_batch,
     pair_row,
     room_of,
-    target_tokenizer_of,
     written_log_probabilities,
 )
 from headstart.pipeline.run_folder import Run
@@ -89,7 +88,7 @@ def explain_translation(run: Run, found: Translated) -> TranslationExplanation:
             f"{most:,} at once, so that the translation was made in parts. Explain one sentence."
         )
     (log_probabilities,) = written_log_probabilities(run, [row])
-    vocabulary = target_tokenizer_of(run).vocabulary
+    vocabulary = run.target_tokenizer.vocabulary
     return TranslationExplanation(
         run=str(run.folder),
         source=found.source,
@@ -107,12 +106,12 @@ def explain_translation(run: Run, found: Translated) -> TranslationExplanation:
 def pair_maps(run: Run, row: PairRow) -> PairMaps:
     """Returns who attends to whom while the target of a pair is written."""
     with torch.inference_mode():
-        weights = pair_weights(run.model.trunk, as_pairs(run, [row]))
+        weights = pair_weights(run.model.trunk, as_batch(run, [row]).pair)
     source, target = shown_part(row.source_read), shown_part(row.target_read)
     return PairMaps(
         source_pieces=pieces_of(run.tokenizer, row.source_read[source]),
-        read_pieces=pieces_of(target_tokenizer_of(run), row.target_read[target]),
-        written_pieces=pieces_of(target_tokenizer_of(run), row.target_written[target]),
+        read_pieces=pieces_of(run.target_tokenizer, row.target_read[target]),
+        written_pieces=pieces_of(run.target_tokenizer, row.target_written[target]),
         num_source_pieces=len(row.source_read),
         num_target_pieces=len(row.target_read),
         source=cut(weights.source, source, source),
