@@ -123,6 +123,12 @@ def test_what_the_first_step_takes_longer_is_paid_for_once(clock):
     assert num_steps_in(600, learner) == (600 - 40) / 0.5
 
 
+def test_steps_that_become_faster_are_waited_for_however_long_the_first_took(clock):
+    learner = FakeLearner(clock, step_seconds=0.1)
+    learner.seconds = itertools.chain([40.0, 30.0], [0.3] * 6, itertools.repeat(0.1))
+    assert num_steps_in(600, learner) == int((600 - 70 + 2 * 0.1) / 0.1)
+
+
 def test_one_slow_step_among_the_timed_does_not_count(clock):
     learner = FakeLearner(clock, step_seconds=0.5)
     learner.seconds = iter([0.5, 0.5, 0.5, 9.0, 0.5, 0.5, 0.5])
