@@ -61,8 +61,9 @@ def adaptation(study: Study, recipe: str, objective: str) -> str:
     name = trunk_name(recipe, objective)
     # Some training texts are copies of test texts, which are left out of the clean test instead.
     return (
-        f"headstart pretrain {REVIEWS} {BOOKS}/train.review.spm --from WORK/{name} --rate 0.001 --compile "
-        f"--minutes {study.minutes(MINUTES, ADAPTED_SHARE)} --out WORK/{name}-adapted"
+        f"headstart pretrain {REVIEWS} {BOOKS}/train.review.spm --from WORK/{name} "
+        f"--rate 0.001 --compile --minutes {study.minutes(MINUTES, ADAPTED_SHARE)} "
+        f"--out WORK/{name}-adapted"
     )
 
 
