@@ -23,7 +23,7 @@ def main() -> None:
     )
     study.compare(
         f"headstart compare --from WORK/strong --from film-en --train {REVIEWS}/train.csv.xz "
-        f"--test {REVIEWS}/test.csv.xz --systems warm,cold,tfidf "
+        f"--test {REVIEWS}/test.csv.xz --systems warm,tfidf --epochs 4 --length 512 "
         f"--sizes {study.sizes(SIZES)} --seeds {study.seeds(SEEDS)} --out WORK/compared"
     )
     study.keep()
