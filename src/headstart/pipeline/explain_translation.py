@@ -26,7 +26,7 @@ from headstart.models.inspection import PairWeights, pair_weights
 from headstart.models.masks import causal
 from headstart.pipeline.pair_scoring import (
     PairRow,
-    as_batch,
+    as_pairs,
     pair_row,
     room_of,
     written_log_probabilities,
@@ -106,7 +106,7 @@ def explain_translation(run: Run, found: Translated) -> TranslationExplanation:
 def pair_maps(run: Run, row: PairRow) -> PairMaps:
     """Returns who attends to whom while the target of a pair is written."""
     with torch.inference_mode():
-        weights = pair_weights(run.model.trunk, as_batch(run, [row]).pair)
+        weights = pair_weights(run.model.trunk, as_pairs(run, [row]))
     source, target = shown_part(row.source_read), shown_part(row.target_read)
     return PairMaps(
         source_pieces=pieces_of(run.tokenizer, row.source_read[source]),

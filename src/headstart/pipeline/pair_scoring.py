@@ -3,13 +3,15 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
+from headstart.models.inputs import SourceAndTarget
 from headstart.objectives.translation import PairBatch, answer_losses, to_pair_batch
 from headstart.pipeline.feeding import device_of
 from headstart.pipeline.run_folder import Run
 from headstart.tokenizers.pieces import END_ID, START_ID
-from headstart.tokenizers.tokenizer import Ids
+from headstart.tokenizers.tokenizer import Tokenizer
 
 # Few enough that the logits of a large vocabulary fit beside them.
 NUM_TOKENS_AT_ONCE = 4_096
@@ -19,23 +21,23 @@ NUM_TOKENS_AT_ONCE = 4_096
 class PairRow:
     """The pieces of a source and of its translation, without marks."""
 
-    source: Ids
-    target: Ids
+    source: tuple[int, ...]
+    target: tuple[int, ...]
 
     @property
     def source_read(self) -> list[int]:
         """The source as the encoder reads it."""
-        return [*self.source.tolist(), END_ID]
+        return [*self.source, END_ID]
 
     @property
     def target_read(self) -> list[int]:
         """The target as the decoder reads it."""
-        return [START_ID, *self.target.tolist()]
+        return [START_ID, *self.target]
 
     @property
     def target_written(self) -> list[int]:
         """The target as it is asked for."""
-        return [*self.target.tolist(), END_ID]
+        return [*self.target, END_ID]
 
     @property
     def length(self) -> int:
@@ -45,7 +47,15 @@ class PairRow:
 
 def pair_row(run: Run, source: str, target: str) -> PairRow:
     """Cuts both sides of a pair."""
-    return PairRow(source=run.tokenizer.encode(source), target=run.target_tokenizer.encode(target))
+    return PairRow(
+        source=tuple(run.tokenizer.encode(source).tolist()),
+        target=tuple(target_tokenizer_of(run).encode(target).tolist()),
+    )
+
+
+def target_tokenizer_of(run: Run) -> Tokenizer:
+    """Returns what cuts the targets; one tokenizer may cut both sides."""
+    return run.target_tokenizer
 
 
 def room_of(run: Run) -> int:
@@ -57,11 +67,16 @@ def room_of(run: Run) -> int:
 def as_batch(run: Run, rows: Sequence[PairRow]) -> PairBatch:
     """Returns pairs as a translator reads them."""
     return to_pair_batch(
-        [row.source for row in rows],
-        [row.target for row in rows],
+        [np.array(row.source, dtype=np.int32) for row in rows],
+        [np.array(row.target, dtype=np.int32) for row in rows],
         [""] * len(rows),
         str(device_of(run)),
     )
+
+
+def as_pairs(run: Run, rows: Sequence[PairRow]) -> SourceAndTarget:
+    """Returns the same without what is asked for."""
+    return as_batch(run, rows).pair
 
 
 @torch.inference_mode()

@@ -3,7 +3,6 @@
 import functools
 import operator
 
-import numpy as np
 import pytest
 import torch
 
@@ -11,10 +10,6 @@ from headstart.models.inputs import SourceAndTarget, Text
 from headstart.pipeline import pair_scoring
 from headstart.pipeline.pair_scoring import PairRow, pair_row, parts, written_log_probabilities
 from headstart.tokenizers.pieces import END_ID, START_ID
-
-
-def ids(*numbers):
-    return np.array(numbers, dtype=np.int32)
 
 
 def by_plain_loop(run, row):
@@ -45,7 +40,7 @@ def test_scores_are_those_of_one_piece_at_a_time(translator, texts, monkeypatch)
 def test_batches_keep_the_order_and_the_limit(monkeypatch):
     monkeypatch.setattr(pair_scoring, "NUM_TOKENS_AT_ONCE", 20)
     rows = [
-        PairRow(source=ids(*[5] * first), target=ids(*[6] * second))
+        PairRow(source=(5,) * first, target=(6,) * second)
         for first, second in [(3, 2), (1, 8), (1, 1), (30, 2), (2, 2), (2, 2)]
     ]
     found = list(parts(rows))
@@ -59,7 +54,7 @@ def test_batches_keep_the_order_and_the_limit(monkeypatch):
 
 
 def test_marks_stand_where_training_put_them():
-    row = PairRow(source=ids(7, 8), target=ids(9))
+    row = PairRow(source=(7, 8), target=(9,))
     assert row.source_read == [7, 8, END_ID]
     assert row.target_read == [START_ID, 9]
     assert row.target_written == [9, END_ID]
