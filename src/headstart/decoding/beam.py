@@ -156,14 +156,14 @@ class Search:
         is_end_BC = found.token_BC == self.limits.end_id
         self._keep_ends(found, is_end_BC)
         # Each branch can end once, so that among twice as many `width` go on.
-        is_shut_BC = is_end_BC | (self.num_ended_B >= self.beam.width)[:, None]
-        open_BC = found.sum_BC.masked_fill(is_shut_BC, -torch.inf)
+        open_BC = found.sum_BC.masked_fill(is_end_BC, -torch.inf)
         sum_BN, place_BN = open_BC.topk(min(self.beam.width, open_BC.shape[1]), dim=1)
         chosen = found.take(place_BN)
         ids_BNT = self.open.ids_BNT.take_along_dim(chosen.parent_BC[:, :, None], dim=1)
         ids_BNT = torch.cat([ids_BNT, chosen.token_BC[:, :, None]], dim=2)
         self.open = Open(ids_BNT, sum_BN)
         self._cut()
+        self._close(self.num_ended_B >= self.beam.width)
         return chosen
 
     def leave(self) -> Tensor | None:
@@ -220,9 +220,12 @@ class Search:
             self.open.ids_BNT,
             has_ended=False,
         )
-        self.open = self.open._replace(
-            sum_BN=self.open.sum_BN.masked_fill(is_full_B[:, None], -torch.inf)
-        )
+        self._close(is_full_B)
+
+    def _close(self, is_over_B: Tensor) -> None:
+        """Has some rows go on with nothing."""
+        sum_BN = self.open.sum_BN.masked_fill(is_over_B[:, None], -torch.inf)
+        self.open = self.open._replace(sum_BN=sum_BN)
 
     def _add(self, sum_BC: Tensor, ids_BCT: Tensor, *, has_ended: bool) -> None:
         """Puts texts among the ends of their rows, where they are good enough."""

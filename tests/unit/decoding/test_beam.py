@@ -73,7 +73,7 @@ def by_brute_force(scores: Drawn, prompt: tuple[int, ...], penalty: float) -> li
 def plain_beam(scores: Drawn, prompt: tuple[int, ...], beam: Beam, limits: Limits) -> list[tuple]:
     """Beam search as anybody would write it first, which stops at the limit or with a full beam."""
     branches, ends = [(0.0, ())], []
-    for _ in range(limits.num_pieces):
+    for place in range(limits.num_pieces):
         longer = [
             (total + float(log_probability), (*ids, piece))
             for total, ids in branches
@@ -83,8 +83,9 @@ def plain_beam(scores: Drawn, prompt: tuple[int, ...], beam: Beam, limits: Limit
         longer.sort(reverse=True)
         ends += [each for each in longer[: beam.width] if each[1][-1] == limits.end_id]
         branches = [each for each in longer if each[1][-1] != limits.end_id][: beam.width]
-        if len(ends) >= beam.width:
+        if len(ends) >= beam.width and place < limits.num_pieces - 1:
             branches = []
+            break
     scored = [(total / len(ids) ** beam.length_penalty, ids) for total, ids in ends + branches]
     return sorted(scored, reverse=True)[: beam.num_best]
 
