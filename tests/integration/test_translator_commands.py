@@ -88,6 +88,17 @@ def test_a_finished_comparison_is_told_again_at_once(comparison):
     assert "Beginning" not in result.stderr
 
 
+def test_the_report_is_drawn_again_from_the_results_alone(comparison, place):
+    report = place / "compared" / "report.html"
+    first = report.read_bytes()
+    report.unlink()
+    result = typed("compare", "--out", "compared", "--redraw")
+    assert result.exit_code == 0, result.output
+    assert report.read_bytes() == first
+    assert b"://" not in first
+    assert b"pretraining helps here" in first
+
+
 def test_another_question_in_the_same_folder_is_refused(comparison):
     assert "budget" in refusal(compared("--steps", 3, "--seeds", 1, "--out", "compared"))
 

@@ -325,9 +325,17 @@ def show_results(folder: Path, results: dict[str, Any] | None, *, as_json: bool)
 
 def show_redrawn(folder: Path, *, as_json: bool) -> None:
     """Draws a report again, and says where it is."""
+    from headstart.files import read_json
     from headstart.pipeline.comparing.report import redraw_report
+    from headstart.pipeline.run_files import RESULTS_FILE
+    from headstart.pipeline.translator_report import is_of_translators, write_translator_report
 
-    paths = redraw_report(folder)
+    results = read_json(folder / RESULTS_FILE)
+    if is_of_translators(results):
+        assert isinstance(results, dict)
+        paths = [write_translator_report(results, folder)]
+    else:
+        paths = redraw_report(folder)
     if as_json:
         print_json({"written": [str(path) for path in paths]})
         return

@@ -78,7 +78,8 @@ def compare_pairs(asked: Asked, pairs: ComparedPairs, out: Path, *, as_json: boo
         from headstart.corpora.places import Complaints
         from headstart.pipeline.compare_translators import compare_translators
         from headstart.pipeline.evaluate_translation import PairTest, read_test_pairs
-        from headstart.pipeline.translator_jobs import keep_question, worker
+        from headstart.pipeline.translator_jobs import copied_sources, keep_question, worker
+        from headstart.pipeline.translator_report import write_translator_report
 
         question = to_question(asked, pairs)
         reading = Reading(meter=Meter(), complaints=Complaints(skips_bad=asked.skip_bad))
@@ -93,7 +94,10 @@ def compare_pairs(asked: Asked, pairs: ComparedPairs, out: Path, *, as_json: boo
             lambda run, sources: translations(run, sources, None),
             watch,
         )
-        results = compare_translators(out, asked.num_seeds, test, work)
+        num_copied = len(copied_sources(question, test))
+        results = compare_translators(out, asked.num_seeds, test, work, num_copied)
+        if results is not None:
+            write_translator_report(results, out)
     show_results(out, results, as_json=as_json)
     exit_if_stopped(signals)
 
@@ -166,8 +170,10 @@ def show_results(folder: Path, results: dict[str, Any] | None, *, as_json: bool)
     elif results is None:
         click.echo("Stopped; nothing is lost. Go on with the same command.", err=True)
     else:
+        from headstart.pipeline.comparing.report import REPORT_NAME
         from headstart.reports.translator_comparison_tables import comparison_tables, verdict_lines
 
         print_tables(comparison_tables(results))
         for line in verdict_lines(results):
             click.echo(line)
+        click.echo(f"Report: {folder / REPORT_NAME}")
