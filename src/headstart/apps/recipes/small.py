@@ -16,8 +16,8 @@ def small() -> Recipe:
         feed_forward_width=1_024,
         feed_forward="relu",
         norm="layer",
-        # With norms before each branch a high rate needs no long warm-up.
-        norm_place="pre",
+        # As the paper and Marian have it, so that others can load what was learned.
+        norm_place="post",
         # On so few pairs small trunks with much dropout do best (Wu et al. 2021).
         dropout=0.3,
     )
@@ -40,6 +40,6 @@ def small() -> Recipe:
         length=32,
         sequences_per_step=128,
         learning=LearningConfig(
-            peak_rate=2e-3, schedule="cosine", warm_up_share=0.1, weight_decay=0.01
+            peak_rate=1e-3, schedule="cosine", warm_up_share=0.1, weight_decay=0.01
         ),
     )
