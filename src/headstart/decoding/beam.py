@@ -12,6 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from headstart.decoding.largest import largest
 from headstart.decoding.strategy import Hypotheses, Hypothesis, Limits, NextToken
 from headstart.errors import RecipeError
 from headstart.models.inputs import Text
@@ -187,14 +188,13 @@ class Search:
 
     def _candidates(self, logits_BNV: Tensor) -> Candidates:
         """Returns the likeliest next steps of each row, twice as many as the beam is wide."""
-        logits_BNV = logits_BNV.float()
-        sum_BN = self.open.sum_BN - logits_BNV.logsumexp(dim=2)
-        if len(self.forbidden):
-            logits_BNV = logits_BNV.index_fill(2, self.forbidden, -torch.inf)
-        num_each = min(2 * self.beam.width, logits_BNV.shape[2])
-        # Of each branch first: a sum for every piece would be as large as the logits.
-        logit_BNC, token_BNC = logits_BNV.topk(num_each, dim=2)
-        all_BC = (sum_BN[:, :, None] + logit_BNC).flatten(1)
+        log_probability_BNV = logits_BNV.float().log_softmax(dim=2)
+        # In place: a copy of all pieces would cost as much as choosing among them.
+        log_probability_BNV.index_fill_(2, self.forbidden, -torch.inf)
+        num_each = min(2 * self.beam.width, log_probability_BNV.shape[2])
+        # Of each branch first: a sum for every piece would be as large again.
+        best_BNC, token_BNC = largest(log_probability_BNV, num_each)
+        all_BC = (self.open.sum_BN[:, :, None] + best_BNC).flatten(1)
         sum_BC, place_BC = all_BC.topk(min(2 * self.beam.width, all_BC.shape[1]), dim=1)
         token_BC = token_BNC.flatten(1).gather(1, place_BC)
         return Candidates(sum_BC, place_BC // num_each, token_BC)

@@ -21,6 +21,7 @@ from headstart.pipeline.copied_words import with_copied_words
 from headstart.pipeline.feeding import as_text, device_of, special_ids
 from headstart.pipeline.pair_scoring import target_tokenizer_of
 from headstart.pipeline.run_folder import Run, load_run
+from headstart.pipeline.side_by_side import side_by_side
 from headstart.pipeline.source_parts import SourcePart, parts_of
 from headstart.pipeline.translation_settings import TranslationSettings
 from headstart.tokenizers.pieces import END_ID, START_ID, UNKNOWN_ID
@@ -143,9 +144,10 @@ class TranslationWriter:
             self._jobs(text, ids) for text, ids in zip(texts, self._cut(texts), strict=True)
         ]
         found: dict[int, Sequence[Hypothesis]] = {}
-        for batch in self._batches([job for jobs in jobs_by_text for job in jobs]):
-            found |= self._decode(batch)
-            after_texts(sum(job.part.begin == 0 for job in batch))
+        batches = self._batches([job for jobs in jobs_by_text for job in jobs])
+        for rows in side_by_side(self._decode, batches):
+            found |= rows
+            after_texts(len(rows))
         for text, jobs in zip(texts, jobs_by_text, strict=True):
             yield self._translation(text, jobs, [found[job.number] for job in jobs])
 
@@ -175,17 +177,19 @@ class TranslationWriter:
             for number, part in enumerate(parts)
         ]
 
-    def _batches(self, jobs: Sequence[Job]) -> Iterator[list[Job]]:
-        """Yields parts of like length together, the longest first."""
+    def _batches(self, jobs: Sequence[Job]) -> list[list[Job]]:
+        """Returns parts of like length together, the longest first."""
         is_processor = device_of(self.run).type == "cpu"
         num_rows = NUM_ROWS if is_processor else NUM_GPU_ROWS
         num_pieces = NUM_PIECES if is_processor else NUM_GPU_PIECES
         waiting = sorted(jobs, key=lambda job: len(job.part.ids), reverse=True)
+        batches = []
         while waiting:
             # At least one row, whatever its length.
             count = max(1, min(num_rows, num_pieces // (len(waiting[0].part.ids) + 1)))
             batch, waiting = waiting[:count], waiting[count:]
-            yield batch
+            batches.append(batch)
+        return batches
 
     @torch.inference_mode()
     def _decode(self, batch: Sequence[Job]) -> dict[int, Sequence[Hypothesis]]:
