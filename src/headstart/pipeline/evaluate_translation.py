@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 
 from headstart.corpora.documents import Reading
@@ -14,6 +15,7 @@ from headstart.evaluation.translation import (
     paired_bootstrap,
     translation_scores,
 )
+from headstart.pipeline.pair_copies import are_copied_by
 from headstart.pipeline.pair_scoring import as_batch, pair_row, parts, room_of
 from headstart.pipeline.run_folder import Run
 
@@ -58,6 +60,11 @@ class TranslationEvaluation:
     """What a translator is worth on a test."""
 
     scores: TranslationScores
+    """On the full test."""
+    clean: TranslationScores | None
+    """Without the sources that the run has learned from, where there are such and others."""
+    num_copied: int | None
+    """How many it has learned from; None where its pairs are gone or have changed."""
     loss: PairLoss
     against: PairedScores | None
     """The difference to another run on the same sentences, where one was named."""
@@ -75,11 +82,24 @@ def evaluate_translation(
 ) -> TranslationEvaluation:
     """Scores the translations that a run has found, alone and against those of another."""
     references = [pair.target for pair in pairs]
+    is_copied = are_copied_by(run.folder, pairs)
     return TranslationEvaluation(
         scores=translation_scores(found, references),
+        clean=None if is_copied is None else clean_scores(found, references, is_copied),
+        num_copied=None if is_copied is None else sum(is_copied),
         loss=loss_on(run, pairs),
         against=None if others is None else paired_bootstrap(found, others, references),
     )
+
+
+def clean_scores(
+    found: Sequence[str], references: Sequence[str], is_copied: Sequence[bool]
+) -> TranslationScores | None:
+    """Returns the scores of what was not learned from, where that is something else than all."""
+    is_clean = [not copied for copied in is_copied]
+    if all(is_clean) or not any(is_clean):
+        return None
+    return translation_scores(list(compress(found, is_clean)), list(compress(references, is_clean)))
 
 
 def loss_on(run: Run, pairs: Sequence[Pair]) -> PairLoss:

@@ -1,11 +1,9 @@
 """The jobs of a comparison of translators: runs that differ in what they begin with alone."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from headstart.corpora.pairs import Pair, read_pairs
-from headstart.corpora.places import Place as TextPlace
 from headstart.errors import DataError
 from headstart.files import locked, read_sealed_json, write_sealed_json
 from headstart.pipeline.compare_translators import (
@@ -14,7 +12,7 @@ from headstart.pipeline.compare_translators import (
     Work,
     jobs,
 )
-from headstart.pipeline.pairs import PairsConfig, mark_of, pair_hashes
+from headstart.pipeline.pairs import PairsConfig, pair_hashes
 from headstart.pipeline.planning import Budget, Place
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.recipe_json import to_json
@@ -66,14 +64,6 @@ def keep_question(folder: Path, question: TranslatorQuestion) -> None:
             f"{folder} was begun with another question: {', '.join(changed)} changed. Ask as "
             "before, or name another folder with --out."
         )
-
-
-def copied_sources(question: TranslatorQuestion, test: Sequence[Pair]) -> list[TextPlace]:
-    """Returns where sources of a test stand that are among the training pairs too."""
-    pairs = question.pairs
-    learned = read_pairs(Path(pairs.source), Path(pairs.target), pairs.reading())
-    known = {mark_of(pair.source) for pair in learned}
-    return [pair.place for pair in test if mark_of(pair.source) in known]
 
 
 def worker(

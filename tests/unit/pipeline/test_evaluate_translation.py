@@ -11,6 +11,7 @@ from headstart.corpora.pairs import Pair
 from headstart.corpora.places import Complaints, Place
 from headstart.errors import DataError
 from headstart.evaluation.translation import corpus_bleu
+from headstart.pipeline import evaluate_translation as module
 from headstart.pipeline.evaluate_translation import (
     PairTest,
     evaluate_translation,
@@ -40,6 +41,22 @@ def test_scores_are_of_what_was_found(translator, texts):
     beside = evaluate_translation(translator, pairs, truth, found).against
     assert beside.bleu.one == pytest.approx(100)
     assert beside.bleu.other == seen.scores.bleu
+
+
+def test_a_clean_test_leaves_out_what_was_learned_from(translator, texts, monkeypatch):
+    pairs = pairs_of(texts)
+    truth = [pair.target for pair in pairs]
+    found = truth[:4] + texts[30:34]
+    for is_copied, clean in (
+        ([True] * 4 + [False] * 4, corpus_bleu(found[4:], truth[4:])),
+        ([False] * 8, None),
+        ([True] * 8, None),
+        (None, None),
+    ):
+        monkeypatch.setattr(module, "are_copied_by", lambda *_, is_copied=is_copied: is_copied)
+        seen = evaluate_translation(translator, pairs, found)
+        assert seen.num_copied == (None if is_copied is None else sum(is_copied))
+        assert (None if seen.clean is None else seen.clean.bleu) == clean
 
 
 def test_the_loss_is_the_mean_over_pieces_and_not_over_sentences(translator, texts):

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from headstart.corpora.pairs import Pair
-from headstart.corpora.places import Place as TextPlace
 from headstart.errors import DataError
 from headstart.files import write_json
 from headstart.pipeline import translator_jobs as module
@@ -16,7 +14,6 @@ from headstart.pipeline.planning import Budget, Place, first_plan
 from headstart.pipeline.run_files import write_recipe
 from headstart.pipeline.translator_jobs import (
     TranslatorQuestion,
-    copied_sources,
     keep_question,
     settled_budget,
     translating,
@@ -68,14 +65,6 @@ def test_another_question_in_the_same_folder_is_refused(question, tmp_path):
     Path(question.pairs.source).write_text("le chien\nla ville\n")
     with pytest.raises(DataError, match="another question: sources changed"):
         keep_question(folder, question)
-
-
-def test_test_sources_that_are_learned_from_are_found(question):
-    test = [
-        Pair(source, "x", TextPlace(Path("t"), number))
-        for number, source in enumerate(["Le chat!", "le chien", "la ville"], start=1)
-    ]
-    assert [place.line for place in copied_sources(question, test)] == [1, 3]
 
 
 def test_a_job_is_begun_once_and_translated_when_it_is_finished(question, tmp_path, monkeypatch):

@@ -78,7 +78,8 @@ def compare_pairs(asked: Asked, pairs: ComparedPairs, out: Path, *, as_json: boo
         from headstart.corpora.places import Complaints
         from headstart.pipeline.compare_translators import compare_translators
         from headstart.pipeline.evaluate_translation import PairTest, read_test_pairs
-        from headstart.pipeline.translator_jobs import copied_sources, keep_question, worker
+        from headstart.pipeline.pair_copies import are_copied
+        from headstart.pipeline.translator_jobs import keep_question, worker
         from headstart.pipeline.translator_report import write_translator_report
 
         question = to_question(asked, pairs)
@@ -94,7 +95,7 @@ def compare_pairs(asked: Asked, pairs: ComparedPairs, out: Path, *, as_json: boo
             lambda run, sources: translations(run, sources, None),
             watch,
         )
-        num_copied = len(copied_sources(question, test))
+        num_copied = sum(are_copied(question.pairs, test))
         results = compare_translators(out, asked.num_seeds, test, work, num_copied)
         if results is not None:
             write_translator_report(results, out)
