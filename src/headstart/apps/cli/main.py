@@ -23,7 +23,9 @@ from headstart.apps.cli.pretrain import pretrain
 from headstart.apps.cli.resume import resume
 from headstart.apps.cli.runs import runs
 from headstart.apps.cli.tokenizer import tokenizer
+from headstart.apps.cli.train_translator import train_translator
 from headstart.apps.cli.transfer import transfer
+from headstart.apps.cli.translate import translate
 from headstart.errors import HeadstartError
 
 COMMANDS: Mapping[str, click.Command] = {
@@ -33,11 +35,13 @@ COMMANDS: Mapping[str, click.Command] = {
     "tokenizer": tokenizer,
     "pretrain": pretrain,
     "transfer": transfer,
+    "train-translator": train_translator,
     "compare": compare,
     "resume": resume,
     "evaluate": evaluate,
     "runs": runs,
     "predict": predict,
+    "translate": translate,
     "generate": generate,
     "fill": fill,
     "embed": embed,
