@@ -15,6 +15,7 @@ _SOURCES = {
     "LabelHead": "headstart.models.heads.label",
     "LanguageHead": "headstart.models.heads.language",
     "Model": "headstart.models.model",
+    "PairsConfig": "headstart.pipeline.pairs",
     "Place": "headstart.pipeline.planning",
     "Pretraining": "headstart.pipeline.pretrain",
     "Question": "headstart.pipeline.question",
@@ -24,6 +25,7 @@ _SOURCES = {
     "TextClassifier": "headstart.apps.estimator",
     "TransferSettings": "headstart.transfers.settings",
     "Transferring": "headstart.pipeline.transfer",
+    "Translating": "headstart.pipeline.train_translator",
     "Trunk": "headstart.models.trunks",
     "anatomy": "headstart.pipeline.anatomy",
     "compare": "headstart.pipeline.compare",
@@ -35,6 +37,7 @@ _SOURCES = {
     "new_model": "headstart.models.model",
     "pretrain": "headstart.pipeline.pretrain",
     "this_machine": "headstart.pipeline.this_machine",
+    "train_translator": "headstart.pipeline.train_translator",
     "transfer": "headstart.pipeline.transfer",
 }
 __all__ = ["__version__", *_SOURCES]

@@ -233,3 +233,9 @@ def test_what_cannot_be_done_is_one_sentence(place, trunk):
     sentence = refusal(typed("pretrain", PAIRS[1], "--recipe", "small", "--out", "runs/no"))
     assert "plain text does not teach" in sentence
     assert not (place / "runs" / "no" / "recipe.json").exists()
+
+
+def test_a_translator_is_not_packed(run):
+    folder, _ = run
+    sentence = refusal(typed("runs", "pack", folder, "--out", "packed"))
+    assert sentence.startswith(f"headstart: {folder} is a translator, and only language models")

@@ -30,8 +30,10 @@ from headstart.training.config import PlanConfig
 from headstart.training.loop import AfterStep, Trainer, TrainingState, autocast
 from headstart.training.optimiser import Optimiser
 
-# Enough pairs to choose weights by, few enough to translate at every look.
-NUM_TRANSLATED, NUM_SCORED = 500, 2_000
+# Enough pairs to choose weights by, few enough to score and to translate at every look; in the end
+# a processor has as much time as a GPU.
+NUM_SCORED, NUM_TRANSLATED = {"cpu": 500, "cuda": 2_000}, {"cpu": 100, "cuda": 500}
+AT_THE_END = "cuda"
 # Of two looks with the same BLEU the one with the lower loss is better: by less than any BLEU.
 TIE_WEIGHT, MOST_LOSS = 1e-6, 1_000.0
 # On a GPU both sides are padded to a multiple of this, so that kernels meet few shapes.
@@ -154,22 +156,23 @@ class TranslationLearner:
 
     def validate(self, state: TrainingState, should_stop: ShouldStop = never) -> TranslationLook:
         """Returns the scores on validation pairs, of averaged weights where there are any."""
-        epoch = state.step / self.steps_per_epoch
+        epoch, kind = state.step / self.steps_per_epoch, self.plan.device.partition(":")[0]
         if state.average is None:
-            return self.score(state.model, epoch, should_stop)
+            return self.score(state.model, epoch, kind, should_stop)
         with state.average.in_place_of(state.model):
-            return self.score(state.model, epoch, should_stop)
+            return self.score(state.model, epoch, kind, should_stop)
 
     def score(
-        self, model: Model[Any, Any], epoch: float, should_stop: ShouldStop = never
+        self, model: Model[Any, Any], epoch: float, kind: str, should_stop: ShouldStop = never
     ) -> TranslationLook:
-        """Returns a model's scores on the first validation pairs, always the same ones."""
+        """Returns a model's scores on as many of the first validation pairs as a kind allows."""
         was_training = model.training
         model.eval()
         try:
             with autocast(self.plan):
-                loss, num_pieces = pair_loss(model, self.valid_batches(should_stop))
-            hypotheses = self.translations(model, NUM_TRANSLATED, should_stop)
+                batches = self.valid_batches(NUM_SCORED[kind], should_stop)
+                loss, num_pieces = pair_loss(model, batches)
+            hypotheses = self.translations(model, NUM_TRANSLATED[kind], should_stop)
         finally:
             model.train(was_training)
         return TranslationLook(
@@ -180,22 +183,14 @@ class TranslationLearner:
             num_sentences=len(hypotheses),
         )
 
-    def valid_batches(self, should_stop: ShouldStop) -> Iterator[PairBatch]:
+    def valid_batches(self, num: int, should_stop: ShouldStop) -> Iterator[PairBatch]:
         """Yields the first validation pairs in batches of like length."""
-        for chosen in self.valid_order:
+        rows, budget = self.pairs.valid, self.recipe.tokens_per_step
+        sources, targets = rows.source_lengths[:num].tolist(), rows.target_lengths[:num].tolist()
+        order = bucketed_pairs(sources, targets, budget, seed=0, epoch=0)
+        for chosen in order:
             require_going_on(should_stop)
-            yield self.to_batch(self.pairs.valid, chosen)
-
-    @cached_property
-    def valid_order(self) -> list[list[int]]:
-        """The validation pairs of each batch."""
-        return bucketed_pairs(
-            self.pairs.valid.source_lengths[:NUM_SCORED].tolist(),
-            self.pairs.valid.target_lengths[:NUM_SCORED].tolist(),
-            self.recipe.tokens_per_step,
-            seed=0,
-            epoch=0,
-        )
+            yield self.to_batch(rows, chosen)
 
     def translations(
         self, model: Model[Any, Any], num: int, should_stop: ShouldStop = never
@@ -225,7 +220,8 @@ class TranslationLearner:
         self, model: Model[Any, Any], done: Done, should_stop: ShouldStop
     ) -> dict[str, object]:
         """Returns what the final weights are worth on validation pairs, and how fast they came."""
-        look = self.score(model, done.num_steps / self.steps_per_epoch, should_stop).as_json()
+        epoch = done.num_steps / self.steps_per_epoch
+        look = self.score(model, epoch, AT_THE_END, should_stop).as_json()
         num_tokens = self.num_tokens(done.num_steps)
         del look["epoch"]
         return {

@@ -16,7 +16,7 @@ from headstart.pipeline.learner import ScoringStopped
 from headstart.pipeline.run_files import read_results
 from headstart.pipeline.run_folder import load_run
 from headstart.pipeline.train_translator import train_translator
-from headstart.pipeline.translation_learner import TranslationLook
+from headstart.pipeline.translation_learner import AT_THE_END, TranslationLook
 from headstart.tokenizers.pieces import END_ID, START_ID
 
 LOOK = TranslationLook(epoch=1.0, loss=2.0, num_pieces=10, bleu=30.0, num_sentences=5)
@@ -95,7 +95,7 @@ def test_greedy_translations_are_those_of_a_plain_loop(learner, model):
 
 
 def test_the_scores_are_sacrebleus_and_a_plain_mean_over_all_pieces(learner, model):
-    look = learner.score(model, 1.0)
+    look = learner.score(model, 1.0, "cpu")
     hypotheses = greedy_translations(
         model, learner.pairs.valid.sources, learner.tokenizers.target, "cpu"
     )
@@ -115,7 +115,7 @@ def test_the_scores_are_sacrebleus_and_a_plain_mean_over_all_pieces(learner, mod
 
 def test_a_look_ends_when_nobody_wants_to_wait(learner, model):
     with pytest.raises(ScoringStopped):
-        learner.score(model, 1.0, lambda: True)
+        learner.score(model, 1.0, "cpu", lambda: True)
 
 
 def test_a_run_ends_with_the_better_of_best_and_averaged_weights_and_keeps_both(
@@ -133,6 +133,6 @@ def test_a_run_ends_with_the_better_of_best_and_averaged_weights_and_keeps_both(
     assert results["tokens"] > 0
     assert {"steps", "epochs", "best_step", "seconds", "tokens_per_second"} <= results.keys()
     again = load_run(tmp_path / "run", "cpu")
-    look = translation_learner_of(tmp_path / "run").score(again.model, 0.0)
+    look = translation_learner_of(tmp_path / "run").score(again.model, 0.0, AT_THE_END)
     assert look.bleu == pytest.approx(results["valid"]["bleu"])
     assert look.loss == pytest.approx(results["valid"]["loss"])
