@@ -18,6 +18,7 @@ from tiny_runs import (
     Killed,
     Witness,
     assert_same_run,
+    checkpoints_of,
     content,
     count,
     go_on,
@@ -28,12 +29,13 @@ from tiny_transfers import tokenizer, trunk_recipe, write_trunk
 from tiny_translators import begun_translator, pairs_in, translating, write_pairs
 
 from headstart.apps.recipes.small import small
-from headstart.checkpoints.checkpoint import load_checkpoint
+from headstart.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from headstart.errors import RunError
 from headstart.files import PART
 from headstart.pipeline.paired_recipe import paired
 from headstart.pipeline.run_files import RECIPE_FILE
 from headstart.pipeline.train_translator import read_started
+from headstart.pipeline.translation_learner import TranslationLearner
 
 NUM_STOPS = count(4, 40)
 NUM_KILLS_AT_THE_BEGINNING = count(2, 30)
@@ -136,3 +138,25 @@ def test_a_translator_with_a_start_goes_on_although_that_is_gone(tmp_path, is_ki
     assert go_on(folder)
     assert_same_run(content(folder), content(alone))
     assert not (folder / "start.safetensors").exists()
+
+
+def test_a_late_step_is_reached_at_once_and_no_earlier_pair_is_read(
+    world, tmp_path, monkeypatch, no_flushing
+):
+    late, asked = 10_000, []
+    wanted = translating(world.folder / "pairs", num_steps=2 * late)
+    folder = begun_translator(tmp_path / "run", wanted)
+    assert not go_on(folder, Witness(stop_at=1))
+    first = load_checkpoint(last_checkpoint(folder))
+    # As if all had been done that lies between.
+    save_checkpoint(checkpoints_of(folder), late, first.facts, first.groups)
+    batches = TranslationLearner.batches
+
+    def noted(learner, step):
+        asked.append(step)
+        return batches(learner, step)
+
+    monkeypatch.setattr(TranslationLearner, "batches", noted)
+    assert not go_on(folder, Witness(stop_at=late + 2))
+    # The last is made ready ahead, and not used.
+    assert asked == [late, late + 1, late + 2]

@@ -91,9 +91,9 @@ def to_pair_batch(
     """Returns pairs as a batch on a device, each side padded behind to a multiple of a length."""
     read, asked, is_answered = target_grids(targets, length_step)
     return PairBatch(
-        pair=SourceAndTarget(
-            source_text(sources, device, length_step), as_text(read, is_answered, device)
-        ),
+        # Padding stands behind every piece of a target, where a causal decoder never looks: a
+        # mask would only keep it from the fastest kernels.
+        pair=SourceAndTarget(source_text(sources, device, length_step), Text(moved(read, device))),
         answered_M=moved(np.flatnonzero(is_answered), device),
         target_M=moved(asked[is_answered], device),
         names=tuple(names),
@@ -102,7 +102,11 @@ def to_pair_batch(
 
 def source_text(sources: Pieces, device: str, length_step: int = 1) -> Text:
     """Returns sources as an encoder reads them: each with its end, padded behind."""
-    return as_text(*ended(sources, length_step), device)
+    tokens, is_token = ended(sources, length_step)
+    # Without padding there is no need of a mask; but what is padded to few shapes should not have
+    # one time and again and none the next, since compiled code is made anew for each.
+    has_mask = length_step > 1 or not is_token.all()
+    return Text(moved(tokens, device), moved(is_token, device) if has_mask else None)
 
 
 def target_grids(
@@ -125,12 +129,6 @@ def ended(rows: Pieces, length_step: int) -> tuple[NDArray[np.int64], NDArray[np
         grid[number, : len(row)] = row
     grid[np.arange(len(rows)), lengths] = END_ID
     return grid, np.arange(grid.shape[1]) <= lengths[:, None]
-
-
-def as_text(tokens: NDArray[np.int64], is_token: NDArray[np.bool_], device: str) -> Text:
-    """Returns a grid as a text; without padding it needs no mask, and kernels are faster so."""
-    is_padded = not is_token.all()
-    return Text(moved(tokens, device), moved(is_token, device) if is_padded else None)
 
 
 def moved(values: NDArray[np.generic], device: str) -> Tensor:

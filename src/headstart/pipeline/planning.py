@@ -89,15 +89,19 @@ def first_plan(budget: Budget, place: Place, recipe: Recipe) -> PlanConfig:
 
 def with_steps(plan: PlanConfig, num_steps: int, tokens_per_step: int) -> PlanConfig:
     """Returns the plan for so many steps, with what follows from them."""
-    # A short run that looked at held-out text ten times would do little else.
-    num_looked = num_validation_tokens(plan.device)
-    fewest = math.ceil(TOKENS_LEARNED_PER_LOOKED * num_looked / tokens_per_step)
+    fewest = fewest_between_looks(plan.device, tokens_per_step)
     return replace(
         plan,
         num_steps=num_steps,
         steps_between_validations=min(num_steps, max(fewest, num_steps // NUM_VALIDATIONS)),
         steps_between_logs=max(1, num_steps // NUM_LOG_LINES),
     )
+
+
+def fewest_between_looks(device: str, tokens_per_step: int) -> int:
+    """Returns the steps between two looks at least: more looks would leave time for little else."""
+    num_looked = num_validation_tokens(device)
+    return math.ceil(TOKENS_LEARNED_PER_LOOKED * num_looked / tokens_per_step)
 
 
 def best_precision(device: str) -> Precision:
@@ -122,7 +126,10 @@ def measured_plan(
     kind = plan.device.partition(":")[0]
     if may_choose and minutes >= FEWEST_MINUTES_COMPILED[kind] and can_compile():
         plans.append(replace(plan, is_compiled=True))
-    tried = {candidate: num_steps_in(minutes * 60, learner_for(candidate)) for candidate in plans}
+    fewest = fewest_between_looks(plan.device, tokens_per_step)
+    tried = {
+        candidate: num_steps_in(minutes * 60, learner_for(candidate), fewest) for candidate in plans
+    }
     best = max(tried, key=lambda candidate: tried[candidate])
     return with_steps(best, max(1, tried[best]), tokens_per_step)
 
@@ -132,8 +139,11 @@ def can_compile() -> bool:
     return any(shutil.which(compiler) for compiler in ("cc", "gcc", "clang"))
 
 
-def num_steps_in(seconds: float, learner: Learner) -> int:
-    """Tries a few steps and one look at held-out text; returns the steps that fit in the time."""
+def num_steps_in(seconds: float, learner: Learner, fewest_between: int = 1) -> int:
+    """Tries a few steps and one look at held-out text; returns the steps that fit in the time.
+
+    A run with fewer steps looks less often, with so many steps at least between two looks.
+    """
     state = learner.new_state()
     trainer = learner.trainer(lambda _state, _report: False)
     durations = []
@@ -153,8 +163,12 @@ def num_steps_in(seconds: float, learner: Learner) -> int:
     step_seconds = statistics.median(durations[max(NUM_WARM_STEPS, len(durations) // 2) :])
     first_seconds = sum(durations[:NUM_WARM_STEPS]) - NUM_WARM_STEPS * step_seconds
     validation_seconds = seconds_of_a_look(learner, state)
-    left = seconds - max(0.0, first_seconds) - NUM_VALIDATIONS * validation_seconds
-    return int(max(left, 0.1 * seconds) / step_seconds)
+    for num_looks in range(NUM_VALIDATIONS, 0, -1):
+        left = seconds - max(0.0, first_seconds) - num_looks * validation_seconds
+        num_steps = int(max(left, 0.1 * seconds) / step_seconds)
+        if num_steps >= num_looks * fewest_between:
+            break
+    return num_steps
 
 
 def seconds_of_a_look(learner: Learner, state: TrainingState) -> float:

@@ -169,7 +169,8 @@ class TranslationLearner:
         was_training = model.training
         model.eval()
         try:
-            with autocast(self.plan):
+            # Looks come in shapes of their own, for which nothing should be compiled anew.
+            with torch.compiler.set_stance("force_eager"), autocast(self.plan):
                 batches = self.valid_batches(NUM_SCORED[kind], should_stop)
                 loss, num_pieces = pair_loss(model, batches)
             hypotheses = self.translations(model, NUM_TRANSLATED[kind], should_stop)

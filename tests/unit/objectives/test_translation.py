@@ -73,9 +73,12 @@ def test_rows_have_their_marks_where_everyone_expects_them():
     assert is_token.sum(axis=1).tolist() == [4, 2]
 
 
-def test_sides_of_equal_length_need_no_mask():
-    batch = batch_of(rows(0, 3, 3), rows(1, 5, 5))
+def test_sources_of_equal_length_need_no_mask_unless_shapes_are_to_be_few():
+    sources, targets = rows(0, 3, 3), rows(1, 5, 5)
+    batch = batch_of(sources, targets)
     assert batch.pair.source.is_token_BT is None
+    assert batch_of(sources, targets, length_step=4).pair.source.is_token_BT.all()
+    # What lies behind is hidden from a target in any case.
     assert batch.pair.target.is_token_BT is None
     assert batch.num_tokens == batch.counts["pieces"] == 12
 
@@ -125,11 +128,14 @@ def test_padding_on_either_side_changes_nothing(model):
 def test_what_stands_in_the_padding_is_never_seen(model):
     batch = batch_of(rows(0, 7, 2, 4), rows(1, 3, 6, 1), length_step=8)
 
-    def spoiled(text: Text) -> Text:
-        tokens_BT = text.tokens_BT.masked_fill(~text.is_token_BT, 9)
-        return text._replace(tokens_BT=tokens_BT)
-
-    other = replace(batch, pair=SourceAndTarget(*map(spoiled, batch.pair)))
+    source, target = batch.pair
+    spoiled = source.tokens_BT.masked_fill(~source.is_token_BT, 9)
+    is_asked_N = torch.zeros(target.tokens_BT.numel(), dtype=torch.bool)
+    is_asked_N[batch.answered_M] = True
+    unread = target.tokens_BT.masked_fill(~is_asked_N.view_as(target.tokens_BT), 9)
+    pair = SourceAndTarget(source._replace(tokens_BT=spoiled), Text(unread))
+    assert not torch.equal(unread, target.tokens_BT)
+    other = replace(batch, pair=pair)
     one, same = (next(iter(Translation().loss(model, each).values())) for each in (batch, other))
     assert one == same
 

@@ -141,6 +141,16 @@ def test_a_slow_machine_does_not_spend_its_budget_on_being_measured(clock):
     assert learner.num_steps == planning.NUM_WARM_STEPS + 1
 
 
+@pytest.mark.parametrize(
+    ("fewest_between", "num_looks"), [(1, 10), (60, 10), (61, 9), (200, 4), (2_000, 1)]
+)
+def test_only_looks_that_a_run_will_have_are_paid_for(clock, fewest_between, num_looks):
+    learner = FakeLearner(clock, step_seconds=0.5, validation_seconds=30.0)
+    num_steps = num_steps_in(600, learner, fewest_between)
+    assert num_steps == (600 - num_looks * 30) / 0.5
+    assert num_looks == 1 or num_steps // num_looks >= fewest_between
+
+
 def test_even_where_looks_take_everything_a_tenth_is_left_for_steps(clock):
     learner = FakeLearner(clock, step_seconds=0.5, validation_seconds=1_000)
     assert num_steps_in(600, learner) == 60 / 0.5
