@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -126,6 +126,9 @@ def translate(
     """
     check_wanted(wanted)
     how = settings_of(writing, workplace.seed)
+    if wanted.explain is not None and how.strategy == "beam" and writing.best is None:
+        # The page shows what else was found.
+        how = replace(how, num_best=how.beam)
     texts = wanted_texts(wanted)
     from headstart.pipeline.translate import load_translator, translate_texts
 
