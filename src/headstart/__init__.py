@@ -24,6 +24,7 @@ _SOURCES = {
     "TextClassifier": "headstart.apps.estimator",
     "TransferSettings": "headstart.transfers.settings",
     "Transferring": "headstart.pipeline.transfer",
+    "TranslationSettings": "headstart.pipeline.translation_settings",
     "Trunk": "headstart.models.trunks",
     "anatomy": "headstart.pipeline.anatomy",
     "compare": "headstart.pipeline.compare",
@@ -36,6 +37,7 @@ _SOURCES = {
     "pretrain": "headstart.pipeline.pretrain",
     "this_machine": "headstart.pipeline.this_machine",
     "transfer": "headstart.pipeline.transfer",
+    "translate": "headstart.pipeline.translate:translate_texts",
 }
 __all__ = ["__version__", *_SOURCES]
 

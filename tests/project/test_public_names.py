@@ -23,6 +23,7 @@ PUBLIC_NAMES = [
     "TextClassifier",
     "TransferSettings",
     "Transferring",
+    "TranslationSettings",
     "Trunk",
     "__version__",
     "anatomy",
@@ -36,6 +37,7 @@ PUBLIC_NAMES = [
     "pretrain",
     "this_machine",
     "transfer",
+    "translate",
 ]
 
 

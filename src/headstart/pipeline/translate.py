@@ -141,9 +141,12 @@ class TranslationWriter:
         jobs_by_text = self.jobs(texts)
         found: dict[int, Sequence[Hypothesis]] = {}
         batches = self.batches([job for jobs in jobs_by_text for job in jobs])
+        # A text counts with its first part; blank ones have none.
+        first = {jobs[0].number for jobs in jobs_by_text if jobs}
+        after_texts(len(texts) - len(first))
         for rows in side_by_side(self._decode, batches):
             found |= rows
-            after_texts(len(rows))
+            after_texts(len(first & rows.keys()))
         for text, jobs in zip(texts, jobs_by_text, strict=True):
             yield self._translation(text, jobs, [found[job.number] for job in jobs])
 
