@@ -13,7 +13,6 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import sacrebleu
@@ -21,9 +20,10 @@ import torch
 from record import alternate, keep
 from their_translators import hugging_face_translator, write_ctranslate2
 
-from headstart.apps.recipes.base import base
+from headstart.apps.recipes.small import small
 from headstart.models.initialisation import initialise
 from headstart.models.model import new_model
+from headstart.pipeline.recipe import with_vocabulary
 from headstart.pipeline.run_folder import Run
 from headstart.pipeline.translate import TranslationWriter, load_translator, translate_texts
 from headstart.pipeline.translation_settings import TranslationSettings
@@ -106,22 +106,10 @@ def drawn(given: argparse.Namespace) -> tuple[Run, list[str], int]:
     words = ["".join(draw.choices(letters, k=draw.randint(2, 8))) for _ in range(9_000)]
     texts = [" ".join(draw.choices(words, k=draw.randint(6, 18))) for _ in range(6_000)]
     tokenizer = learn_tokenizer(texts, TokenizerConfig(size=8_000))
-    trunk = base().model.trunk
-    layer = replace(
-        trunk.encoder.layer, width=256, num_heads=4, feed_forward_width=1_024, norm_place="pre"
-    )
-    encoder = replace(
-        trunk.encoder,
-        layer=layer,
-        num_layers=3,
-        vocabulary_size=tokenizer.size,
-        max_length=1_024,
-    )
-    decoder = replace(encoder, direction="causal", attends_to_source=True)
-    config = replace(base().model, trunk=replace(trunk, encoder=encoder, decoder=decoder))
-    model = new_model(config)
+    recipe = with_vocabulary(small(), tokenizer.size)
+    model = new_model(recipe.model)
     initialise(model, seed=1)
-    run = Run(Path("drawn"), replace(base(), model=config), tokenizer, model.eval())
+    run = Run(Path("drawn"), recipe, tokenizer, model.eval())
     return run, texts[: given.texts], NUM_DRAWN_PIECES
 
 

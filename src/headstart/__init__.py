@@ -15,6 +15,7 @@ _SOURCES = {
     "LabelHead": "headstart.models.heads.label",
     "LanguageHead": "headstart.models.heads.language",
     "Model": "headstart.models.model",
+    "PairsConfig": "headstart.pipeline.pairs",
     "Place": "headstart.pipeline.planning",
     "Pretraining": "headstart.pipeline.pretrain",
     "Question": "headstart.pipeline.question",
@@ -24,6 +25,7 @@ _SOURCES = {
     "TextClassifier": "headstart.apps.estimator",
     "TransferSettings": "headstart.transfers.settings",
     "Transferring": "headstart.pipeline.transfer",
+    "Translating": "headstart.pipeline.train_translator",
     "TranslationSettings": "headstart.pipeline.translation_settings",
     "Trunk": "headstart.models.trunks",
     "anatomy": "headstart.pipeline.anatomy",
@@ -36,6 +38,7 @@ _SOURCES = {
     "new_model": "headstart.models.model",
     "pretrain": "headstart.pipeline.pretrain",
     "this_machine": "headstart.pipeline.this_machine",
+    "train_translator": "headstart.pipeline.train_translator",
     "transfer": "headstart.pipeline.transfer",
     "translate": "headstart.pipeline.translate:translate_texts",
 }

@@ -20,7 +20,7 @@ from headstart.training.config import LearningConfig, PlanConfig
 from headstart.training.loop import Trainer, TrainingState
 from headstart.training.optimiser import Optimiser
 
-ONE_TRUNK = [name for name in RECIPES if name != "base"]
+ONE_TRUNK = [name for name, new in RECIPES.items() if new().objective != "translation"]
 PLAN = PlanConfig(
     num_steps=2,
     seed=0,

@@ -112,7 +112,8 @@ def test_best_come_with_their_scores(invoke):
 def test_json_has_all_that_is_known(invoke):
     words = (TEXTS[0], "", "--json", "--best", "2", "--most-pieces", "9")
     one, blank = map(json.loads, lines(invoke(*words)))
-    assert list(one) == ["line", "source", "text", "log_probability", "alternatives", "notes"]
+    keys = ["line", "source", "text", "log_probability", "alternatives", "notes", "ids"]
+    assert list(one) == list(blank) == keys
     assert one["source"] == TEXTS[0]
     assert [list(each) for each in one["alternatives"]] == [
         ["text", "score", "log_probability"]

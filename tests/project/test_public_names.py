@@ -14,6 +14,7 @@ PUBLIC_NAMES = [
     "LabelHead",
     "LanguageHead",
     "Model",
+    "PairsConfig",
     "Place",
     "Pretraining",
     "Question",
@@ -23,6 +24,7 @@ PUBLIC_NAMES = [
     "TextClassifier",
     "TransferSettings",
     "Transferring",
+    "Translating",
     "TranslationSettings",
     "Trunk",
     "__version__",
@@ -36,6 +38,7 @@ PUBLIC_NAMES = [
     "new_model",
     "pretrain",
     "this_machine",
+    "train_translator",
     "transfer",
     "translate",
 ]

@@ -6,8 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tiny_runs import OBJECTIVES, TRANSFERS, begun, cache_in, content, go_on, look_often, toy_text
+from tiny_runs import (
+    OBJECTIVES,
+    TRANSFERS,
+    TRANSLATION,
+    begun,
+    cache_in,
+    content,
+    go_on,
+    look_often,
+    toy_text,
+)
 from tiny_transfers import SETTINGS, begun_transfer, write_examples, write_trunk
+from tiny_translators import begun_translator, translating, write_pairs
 
 from headstart.files import CACHE_VARIABLE
 from headstart.pipeline import learner, training_run
@@ -54,6 +65,8 @@ def world(plain_process, tmp_path_factory):
         trunk, examples = write_trunk(folder / "trunk"), write_examples(folder / "examples")
         for mode in TRANSFERS:
             begun_transfer(folder / "begun" / mode, trunk, examples, SETTINGS[mode])
+        write_pairs(folder / "pairs")
+        begun_translator(folder / "begun" / TRANSLATION, translating(folder / "pairs"))
     return World(folder, text, cache)
 
 

@@ -18,7 +18,13 @@ from typing import NamedTuple
 CONTEXT = multiprocessing.get_context("forkserver")
 # PyTorch imports its compiler with the first step of an optimiser, which takes a second.
 CONTEXT.set_forkserver_preload(
-    ["tiny_runs", "headstart.pipeline.transfer", "headstart.apps.cli.main", "torch._dynamo"]
+    [
+        "tiny_runs",
+        "tiny_translators",
+        "headstart.pipeline.transfer",
+        "headstart.apps.cli.main",
+        "torch._dynamo",
+    ]
 )
 LONGEST_SECONDS = 120.0
 
@@ -148,6 +154,22 @@ def transfer_life(sender: Connection, folder: Path, world: Path, mode: str) -> N
     report_to(sender)
     sender.send(Event("begins", 0, time.monotonic()))
     transfer(transferring(world / "trunk", examples_in(world / "examples"), SETTINGS[mode]), folder)
+
+
+def translate_life(sender: Connection, folder: Path, world: Path) -> None:
+    """Begins a translator of a world's pairs, and goes on to its end."""
+    from tiny_translators import begun_translator, translating
+
+    from headstart.files import locked
+    from headstart.pipeline.resumption import Resumption
+    from headstart.pipeline.train_translator import resume_translator
+    from headstart.pipeline.watch import Watch
+
+    report_to(sender)
+    sender.send(Event("begins", 0, time.monotonic()))
+    with locked(folder):
+        begun_translator(folder, translating(world / "pairs"))
+        resume_translator(folder, Resumption(), Watch())
 
 
 def command_life(sender: Connection, cache: Path, errors: Path, *words: str) -> None:

@@ -45,7 +45,7 @@ def zero_the_tail(data: bytes, draw: random.Random) -> bytes:
 DAMAGES = (flip_a_bit, cut_short, zero_the_tail)
 
 
-@pytest.fixture(scope="module", params=["masked", "full"])
+@pytest.fixture(scope="module", params=["masked", "full", "translation"])
 def kind(request):
     return request.param
 

@@ -24,7 +24,7 @@ from headstart.training.optimiser import Optimiser
 
 pytestmark = pytest.mark.usefixtures("no_flushing")
 
-NUM_POISONS, NUM_SPOILS = count(6, 120), count(5, 100)
+NUM_POISONS, NUM_SPOILS = count(7, 140), count(6, 120)
 # A frozen trunk is read before the first step, and no more.
 TRUNKS_THAT_LEARN = tuple(kind for kind in KINDS if kind != "frozen")
 VALUES = (float("nan"), float("inf"), float("-inf"))
@@ -90,17 +90,23 @@ class Poison:
         return poisoned
 
     def before_step(self, state, batches) -> None:
-        embedding = state.model.trunk.embedding.tokens.weight.data
+        trunk = state.model.trunk
+        embedding = getattr(trunk, "encoder", trunk).embedding.tokens.weight.data
         if self.place == "weight that is read":
-            read = batches[0].text.tokens_BT.unique().tolist()
-            self.spoil(embedding[self.draw.choice(read)])
+            self.spoil(embedding[self.draw.choice(sorted(pieces_read(batches[0])))])
         elif self.place == "weight that is not read":
-            read = {piece for batch in batches for piece in batch.text.tokens_BT.unique().tolist()}
+            read = {piece for batch in batches for piece in pieces_read(batch)}
             unread = sorted(set(range(len(embedding))) - read)
             self.spoil(embedding[self.draw.choice(unread)])
         elif self.place == "moment":
             tensors = [tensor for name, tensor in state.optimiser.tensors() if "exp_avg" in name]
             self.spoil(self.draw.choice(tensors))
+
+
+def pieces_read(batch) -> set[int]:
+    """Returns the pieces of a batch of texts, or of both sides of pairs."""
+    texts = batch.pair if hasattr(batch, "pair") else (batch.text,)
+    return {piece for text in texts for piece in text.tokens_BT.unique().tolist()}
 
 
 def train_until_it_diverges(folder, poison: Poison, monkeypatch) -> tuple[RunError, list[int]]:

@@ -105,7 +105,7 @@ class FaultyHandle:
 
 
 # With what a transfer keeps, a save has half as many calls again.
-KINDS = (OBJECTIVE, "full")[: count(1, 2)]
+KINDS = (OBJECTIVE, "full", "translation")[: count(1, 3)]
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -232,7 +232,7 @@ def test_a_run_goes_on_after_any_kind_of_failure_and_ends_as_if_none_had_been(
         ready.put_back()
 
 
-@pytest.fixture(scope="module", params=[OBJECTIVE, "full"])
+@pytest.fixture(scope="module", params=[OBJECTIVE, "full", "translation"])
 def ending(request):
     return request.param
 

@@ -27,7 +27,7 @@ from headstart.pipeline.watch import Watch
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM")
 
-NUM_SIGNALS = count(6, 120)
+NUM_SIGNALS = count(7, 140)
 EXIT_CODES = {signal.SIGTERM: 143, signal.SIGINT: 130}
 MOST_SECONDS, AT_ONCE_SECONDS = 10.0, 1.0
 STEP_SECONDS = 0.02
@@ -97,7 +97,7 @@ def test_a_signal_before_the_first_step_ends_at_once_since_there_is_nothing_to_k
     assert errors.read_text().endswith("Stopped before a step was done; nothing is lost.\n")
 
 
-@pytest.mark.parametrize("kind", ["masked", "full", "frozen"])
+@pytest.mark.parametrize("kind", ["masked", "full", "frozen", "translation"])
 @pytest.mark.parametrize(
     ("look", "is_last"), [("validate", False), ("validate", True), ("finish", True)]
 )

@@ -13,10 +13,13 @@ from headstart.apps.recipes.lab import lab
 from headstart.checkpoints.names import checkpoint_path, steps_in
 from headstart.files import CACHE_VARIABLE, locked, read_sealed_json
 from headstart.models.config import LayerConfig, TrunkConfig
+from headstart.pipeline import train_translator
 from headstart.pipeline.corpus_stores import CorpusConfig, corpus_stores
 from headstart.pipeline.examples import read_examples_config, read_labelled
 from headstart.pipeline.label_learner import LabelLearner
 from headstart.pipeline.language_learner import LanguageLearner, new_learner
+from headstart.pipeline.pair_rows import limits_of, ready_pairs
+from headstart.pipeline.pairs import read_pairs_config, read_parallel
 from headstart.pipeline.planning import Budget, Place
 from headstart.pipeline.pretrain import Pretraining, begin
 from headstart.pipeline.recipe import Recipe, with_objective
@@ -25,6 +28,7 @@ from headstart.pipeline.resumption import Resumption
 from headstart.pipeline.run_files import (
     CHECKPOINTS_FOLDER,
     LOG_FILE,
+    OTHER_WEIGHTS_FILES,
     RESULTS_FILE,
     TEST_FILE,
     TOKENIZER_FOLDER,
@@ -35,13 +39,15 @@ from headstart.pipeline.run_files import (
 from headstart.pipeline.run_folder import read_corpus, read_start
 from headstart.pipeline.run_log import CLOCK_FIELDS, read_log
 from headstart.pipeline.transfer import new_label_learner
+from headstart.pipeline.translation_learner import TranslationLearner
 from headstart.pipeline.watch import Watch
 from headstart.tokenizers.folder import load_tokenizer
 
 OBJECTIVES = ("causal", "masked", "masked+next")
-# Every kind of run: trunks that learn text by each objective, and transfers of each mode.
+# Every kind of run: trunks that learn text by each objective, transfers of each mode, a translator.
 TRANSFERS = ("full", "frozen", "gradual")
-KINDS = (*OBJECTIVES, *TRANSFERS)
+TRANSLATION = "translation"
+KINDS = (*OBJECTIVES, *TRANSFERS, TRANSLATION)
 NUM_STEPS, SAVE_EVERY, VALIDATE_EVERY = 30, 5, 6
 # What of a checkpoint's facts a clock has a part in: the log's length too, since it holds times.
 CLOCK_FACTS = ("seconds", "log")
@@ -181,10 +187,12 @@ def go_on(
         return resume(folder, Resumption(save_every=save_every, **otherwise), watch)
 
 
-def learner_of(folder: Path) -> LanguageLearner | LabelLearner:
+def learner_of(folder: Path) -> LanguageLearner | LabelLearner | TranslationLearner:
     """Returns what a run learns with."""
     if read_recipe(folder).transfer is not None:
         return label_learner_of(folder)
+    if read_recipe(folder).objective == TRANSLATION:
+        return translation_learner_of(folder)
     recipe, tokenizer = read_recipe(folder), load_tokenizer(folder / TOKENIZER_FOLDER)
     config, _ = read_corpus(folder)
     stores = corpus_stores(config, tokenizer, 1, Watch())
@@ -197,6 +205,16 @@ def label_learner_of(folder: Path) -> LabelLearner:
     config, sources = read_examples_config(folder)
     labelled, start = read_labelled(config), read_start(folder)
     return new_label_learner(recipe, recipe.plan, labelled, tokenizer, start, sources)
+
+
+def translation_learner_of(folder: Path) -> TranslationLearner:
+    """Returns what a translator learns with."""
+    recipe = read_recipe(folder)
+    tokenizers = train_translator.read_tokenizers(folder, recipe)
+    config, sources = read_pairs_config(folder)
+    pairs = ready_pairs(read_parallel(config), tokenizers, limits_of(recipe, config), 1)
+    start = read_start(folder)
+    return train_translator.new_learner(recipe, recipe.plan, tokenizers, pairs, start, sources)
 
 
 def checkpoints_of(folder: Path) -> Path:
@@ -221,6 +239,9 @@ def content(folder: Path) -> dict[str, object]:
     }
     if (folder / TEST_FILE).exists():
         seen["test"] = (folder / TEST_FILE).read_bytes()
+    for name in OTHER_WEIGHTS_FILES.values():
+        if (folder / name).exists():
+            seen[name] = (folder / name).read_bytes()
     # A finished transfer has none, since there is nothing to go on with.
     if checkpoints_of(folder).exists():
         last = last_checkpoint(folder)

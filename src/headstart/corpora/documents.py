@@ -41,6 +41,8 @@ class Reading:
     complaints: Complaints
     documents: DocumentKind = "lines"
     text_column: str | None = None
+    skips_empty: bool = False
+    """Whether pairs with an empty side are left out and counted in any case."""
 
     @staticmethod
     def plain(*, skips_bad: bool = False) -> "Reading":

@@ -79,6 +79,7 @@ def whole_pair(
     for side, text, place in zip(("source", "target"), (source, target), places, strict=True):
         if not text.strip():
             remedy = "Fill it in or remove the pair"
-            reading.complaints.complain(place, f"the {side} is empty", remedy)
+            what, skips = f"the {side} is empty", reading.skips_empty
+            reading.complaints.complain(place, what, remedy, skips=skips)
             return
     yield Pair(source, target, places[0])

@@ -28,9 +28,12 @@ class Complaints:
         self.counts: Counter[str] = Counter()
         self.first_places: dict[str, list[Place]] = {}
 
-    def complain(self, place: Place, what: str, remedy: str) -> None:
-        """Counts a bad row, or raises the sentence that tells the user of it."""
-        if not self.skips_bad:
+    def complain(self, place: Place, what: str, remedy: str, *, skips: bool = False) -> None:
+        """Counts a bad row, or raises the sentence that tells the user of it.
+
+        What hurts nobody when it is left out is counted in any case, where `skips` says so.
+        """
+        if not (self.skips_bad or skips):
             raise DataError(f"{place}: {what}. {remedy}, or skip such rows with --skip-bad.")
         self.counts[what] += 1
         places = self.first_places.setdefault(what, [])

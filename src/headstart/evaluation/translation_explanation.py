@@ -66,5 +66,6 @@ class TranslationExplanation:
     candidates: tuple[Candidate, ...]
     """The best first."""
     notes: tuple[str, ...]
+    """What became of the text, such as that it was split."""
     written: tuple[WrittenPiece, ...]
     maps: PairMaps

@@ -38,9 +38,12 @@ Work = Callable[[TranslatorJob, Path], list[str] | None]
 
 
 def compare_translators(
-    folder: Path, num_seeds: int, test: Sequence[Pair], work: Work
+    folder: Path, num_seeds: int, test: Sequence[Pair], work: Work, num_copied: int = 0
 ) -> dict[str, Any] | None:
-    """Does every job that is not done yet, and returns the results; nothing where stopped."""
+    """Does every job that is not done yet, and returns the results; nothing where stopped.
+
+    Of the test's sources, `num_copied` are among the training pairs too.
+    """
     test_hash = hash_of(test)
     found: dict[TranslatorJob, list[str]] = {}
     for job in jobs(num_seeds):
@@ -57,7 +60,8 @@ def compare_translators(
         for system in SYSTEMS
     )
     compared = compare_systems(warm, cold, [pair.target for pair in test])
-    write_json(folder / RESULTS_FILE, {"systems": SYSTEMS, **asdict(compared)})
+    facts = {"systems": SYSTEMS, "num_copied": num_copied}
+    write_json(folder / RESULTS_FILE, facts | asdict(compared))
     # As a file gives it, so that what is returned and what is kept are the same.
     return read_results(folder)
 

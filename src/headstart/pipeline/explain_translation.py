@@ -6,7 +6,6 @@ Legend: H heads, S pieces of the source, T pieces of the target.
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -27,12 +26,11 @@ from headstart.models.masks import causal
 from headstart.pipeline.pair_scoring import (
     PairRow,
     as_pairs,
-    pair_row,
     room_of,
-    target_tokenizer_of,
     written_log_probabilities,
 )
 from headstart.pipeline.run_folder import Run
+from headstart.pipeline.translate import Translation
 from headstart.reports.page import page_html
 from headstart.reports.translation_page import translation_page
 from headstart.tokenizers.tokenizer import Tokenizer
@@ -41,55 +39,24 @@ from headstart.tokenizers.tokenizer import Tokenizer
 NUM_PIECES_SHOWN = 40
 
 
-class ScoredText(Protocol):
-    """A translation that was found, with its score."""
-
-    @property
-    def text(self) -> str:
-        """What it says."""
-
-    @property
-    def score(self) -> float:
-        """By what it was ranked."""
-
-
-class Translated(Protocol):
-    """A text that was translated, as `translate` gives it."""
-
-    @property
-    def source(self) -> str:
-        """What was translated."""
-
-    @property
-    def text(self) -> str:
-        """The translation."""
-
-    @property
-    def alternatives(self) -> Sequence[ScoredText]:
-        """The best that were found, the best first."""
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What must be known of it."""
-
-
-def write_translation_page(run: Run, found: Translated, path: Path) -> None:
+def write_translation_page(run: Run, found: Translation, path: Path) -> None:
     """Writes as a page how a translation came about."""
     explanation = explain_translation(run, found)
     write_bytes(path, page_html(translation_page(explanation, __version__)).encode())
 
 
-def explain_translation(run: Run, found: Translated) -> TranslationExplanation:
+def explain_translation(run: Run, found: Translation) -> TranslationExplanation:
     """Returns what is known of how a translation came about."""
-    row = pair_row(run, found.source, found.text)
+    source = run.tokenizer.encode(found.source if found.source.strip() else "")
+    row = PairRow(source=tuple(source.tolist()), target=found.ids)
     most = room_of(run)
     if row.length > most:
         raise DataError(
-            f"The text and its translation need {row.length:,} positions, but this run reads "
-            f"{most:,} at once, so that the translation was made in parts. Explain one sentence."
+            f"The text needs {row.length:,} positions, but this run reads {most:,} at once, so "
+            "that it was translated in parts. Explain one sentence."
         )
     (log_probabilities,) = written_log_probabilities(run, [row])
-    vocabulary = target_tokenizer_of(run).vocabulary
+    vocabulary = run.target_tokenizer.vocabulary
     return TranslationExplanation(
         run=str(run.folder),
         source=found.source,
@@ -111,8 +78,8 @@ def pair_maps(run: Run, row: PairRow) -> PairMaps:
     source, target = shown_part(row.source_read), shown_part(row.target_read)
     return PairMaps(
         source_pieces=pieces_of(run.tokenizer, row.source_read[source]),
-        read_pieces=pieces_of(target_tokenizer_of(run), row.target_read[target]),
-        written_pieces=pieces_of(target_tokenizer_of(run), row.target_written[target]),
+        read_pieces=pieces_of(run.target_tokenizer, row.target_read[target]),
+        written_pieces=pieces_of(run.target_tokenizer, row.target_written[target]),
         num_source_pieces=len(row.source_read),
         num_target_pieces=len(row.target_read),
         source=cut(weights.source, source, source),

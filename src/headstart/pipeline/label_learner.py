@@ -111,6 +111,11 @@ class LabelLearner:
         return False
 
     @property
+    def averaged_steps(self) -> tuple[int, ...]:
+        """The steps whose weights are averaged in the end: none."""
+        return ()
+
+    @property
     def num_epochs(self) -> int:
         """The epochs that are planned."""
         return -(-self.plan.num_steps // self.steps_per_epoch)

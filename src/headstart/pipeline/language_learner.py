@@ -127,6 +127,11 @@ class LanguageLearner:
         """Whether a finished run has its last checkpoint still: it can be gone on from."""
         return True
 
+    @property
+    def averaged_steps(self) -> tuple[int, ...]:
+        """The steps whose weights are averaged in the end: none."""
+        return ()
+
     def is_enough(self, _step: int, _best_step: int) -> bool:
         """Whether a run may end before its last step: its rate falls to the end, so never."""
         return False

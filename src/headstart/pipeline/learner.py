@@ -45,6 +45,8 @@ class Done:
     num_steps: int
     best_step: int
     seconds: float
+    weights: str = "best"
+    """Which weights the run ends with: the best, or the averaged last ones."""
 
 
 class Learner(Protocol):
@@ -69,6 +71,10 @@ class Learner(Protocol):
     @property
     def keeps_checkpoints(self) -> bool:
         """Whether a finished run has its last checkpoint still."""
+
+    @property
+    def averaged_steps(self) -> tuple[int, ...]:
+        """The steps whose weights are averaged and held against the best ones in the end."""
 
     def new_state(self) -> TrainingState:
         """Returns a model with its first weights, before any step."""

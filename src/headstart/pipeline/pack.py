@@ -84,8 +84,13 @@ def pack(source: Path, folder: Path, wanted: Packing) -> dict[str, str]:
 
 def require_packable(source: Path, folder: Path) -> None:
     """Raises an error unless a run has come to its end and the place for it is free."""
-    if read_recipe(source).transfer is not None:
+    recipe = read_recipe(source)
+    if recipe.transfer is not None:
         raise RunError(f"{source} is a classifier. Pack the run that its trunk came from.")
+    if recipe.task == "translation":
+        raise RunError(
+            f"{source} is a translator, and only language models are packed. Give away its folder."
+        )
     if not is_finished(source):
         raise RunError(f"{source} is not finished. Go on with: headstart resume {source}")
     if folder.exists():

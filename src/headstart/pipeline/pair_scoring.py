@@ -1,18 +1,14 @@
-"""How likely a translator finds given translations, piece by piece.
-
-Legend: B pairs, T positions of the target, V pieces.
-"""
+"""How likely a translator finds given translations, piece by piece."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
-from torch import Tensor
 
-from headstart.models.config import EncoderDecoderConfig
 from headstart.models.inputs import SourceAndTarget
-from headstart.models.model import language_head
-from headstart.pipeline.feeding import as_text
+from headstart.objectives.translation import PairBatch, answer_losses, to_pair_batch
+from headstart.pipeline.feeding import device_of
 from headstart.pipeline.run_folder import Run
 from headstart.tokenizers.pieces import END_ID, START_ID
 from headstart.tokenizers.tokenizer import Tokenizer
@@ -45,7 +41,7 @@ class PairRow:
 
     @property
     def length(self) -> int:
-        """The positions that both sides need."""
+        """The positions that the longer side needs."""
         return 1 + max(len(self.source), len(self.target))
 
 
@@ -59,47 +55,49 @@ def pair_row(run: Run, source: str, target: str) -> PairRow:
 
 def target_tokenizer_of(run: Run) -> Tokenizer:
     """Returns what cuts the targets; one tokenizer may cut both sides."""
-    found: Tokenizer = getattr(run, "target_tokenizer", run.tokenizer)
-    return found
+    return run.target_tokenizer
 
 
 def room_of(run: Run) -> int:
     """Returns how many positions a translator has for each side."""
     trunk = run.recipe.model.trunk
-    assert isinstance(trunk, EncoderDecoderConfig)
-    return min(trunk.encoder.max_length, trunk.decoder.max_length)
+    return min(trunk.reading_stack.max_length, trunk.writing_stack.max_length)
+
+
+def as_batch(run: Run, rows: Sequence[PairRow]) -> PairBatch:
+    """Returns pairs as a translator reads them."""
+    return to_pair_batch(
+        [np.array(row.source, dtype=np.int32) for row in rows],
+        [np.array(row.target, dtype=np.int32) for row in rows],
+        [""] * len(rows),
+        str(device_of(run)),
+    )
 
 
 def as_pairs(run: Run, rows: Sequence[PairRow]) -> SourceAndTarget:
-    """Returns pairs as a translator reads them, padded behind."""
-    return SourceAndTarget(
-        as_text(run, [row.source_read for row in rows]),
-        as_text(run, [row.target_read for row in rows]),
-    )
+    """Returns the same without what is asked for."""
+    return as_batch(run, rows).pair
 
 
 @torch.inference_mode()
 def written_log_probabilities(run: Run, rows: Sequence[PairRow]) -> Iterator[list[float]]:
     """Yields, for each pair in order, the logarithm of each written piece's probability."""
-    for batch in batches(rows):
-        pairs = as_pairs(run, batch)
-        head = language_head(run.model)
-        logits_BTV: Tensor = head(run.model.trunk(pairs), pairs.target)
-        log_probability_BTV = logits_BTV.float().log_softmax(dim=-1)
-        asked_BT = as_text(run, [row.target_written for row in batch]).tokens_BT
-        found_BT = log_probability_BTV.gather(2, asked_BT[:, :, None])[:, :, 0].cpu()
-        for row, found_T in zip(batch, found_BT, strict=True):
-            yield found_T[: len(row.target_written)].tolist()
+    for part in parts(rows):
+        found = (-answer_losses(run.model, as_batch(run, part))).tolist()
+        for row in part:
+            num_written = len(row.target_written)
+            yield found[:num_written]
+            found = found[num_written:]
 
 
-def batches(rows: Sequence[PairRow]) -> Iterator[list[PairRow]]:
+def parts(rows: Sequence[PairRow]) -> Iterator[list[PairRow]]:
     """Yields neighbouring rows, as many as may be read at once, at least one."""
-    batch: list[PairRow] = []
+    part: list[PairRow] = []
     for row in rows:
-        longest = max([row.length, *(one.length for one in batch)])
-        if batch and longest * (len(batch) + 1) > NUM_TOKENS_AT_ONCE:
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
+        longest = max([row.length, *(one.length for one in part)])
+        if part and longest * (len(part) + 1) > NUM_TOKENS_AT_ONCE:
+            yield part
+            part = []
+        part.append(row)
+    if part:
+        yield part

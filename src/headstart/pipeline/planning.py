@@ -11,7 +11,8 @@ from itertools import count
 import torch
 
 from headstart.errors import RecipeError
-from headstart.pipeline.language_learner import LanguageLearner, num_validation_tokens
+from headstart.pipeline.language_learner import num_validation_tokens
+from headstart.pipeline.learner import Learner
 from headstart.pipeline.recipe import Recipe
 from headstart.training.config import PlanConfig, Precision
 from headstart.training.loop import TrainingState
@@ -109,7 +110,7 @@ def measured_plan(
     plan: PlanConfig,
     minutes: float,
     tokens_per_step: int,
-    learner_for: Callable[[PlanConfig], LanguageLearner],
+    learner_for: Callable[[PlanConfig], Learner],
     *,
     may_choose: bool = True,
 ) -> PlanConfig:
@@ -131,7 +132,7 @@ def can_compile() -> bool:
     return any(shutil.which(compiler) for compiler in ("cc", "gcc", "clang"))
 
 
-def num_steps_in(seconds: float, learner: LanguageLearner) -> int:
+def num_steps_in(seconds: float, learner: Learner) -> int:
     """Tries a few steps and one look at held-out text; returns the steps that fit in the time."""
     state = learner.new_state()
     trainer = learner.trainer(lambda _state, _report: False)
@@ -156,7 +157,7 @@ def num_steps_in(seconds: float, learner: LanguageLearner) -> int:
     return int(max(left, 0.1 * seconds) / step_seconds)
 
 
-def seconds_of_a_look(learner: LanguageLearner, state: TrainingState) -> float:
+def seconds_of_a_look(learner: Learner, state: TrainingState) -> float:
     """Returns how long a look at held-out text takes, once the first has loaded what it needs."""
     durations = []
     for _ in range(2):

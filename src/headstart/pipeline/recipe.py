@@ -15,6 +15,7 @@ from headstart.models.heads.config import (
     Pooling,
 )
 from headstart.objectives.hiding import HidingConfig
+from headstart.objectives.translation_config import TranslationConfig
 from headstart.training.config import LearningConfig, PlanConfig
 from headstart.transfers.config import TransferConfig
 
@@ -46,6 +47,8 @@ class Recipe:
     learning: LearningConfig = field(default_factory=LearningConfig)
     plan: PlanConfig | None = None
     """What a run has settled for itself; a recipe that nobody has begun has none."""
+    translation: TranslationConfig = field(default_factory=TranslationConfig)
+    """How pairs are learned from; other objectives have no use for it."""
     transfer: TransferConfig | None = None
     """How the trunk is transferred to labels; a recipe that reads plain text has none."""
 
@@ -148,16 +151,23 @@ def with_objective(recipe: Recipe, objective: str) -> Recipe:
 def with_vocabulary(recipe: Recipe, vocabulary_size: int) -> Recipe:
     """Returns the recipe for a vocabulary of another size."""
     trunk = recipe.model.trunk
-    if isinstance(trunk, TrunkConfig):
-        resized: TrunkConfig | EncoderDecoderConfig = replace(
-            trunk, vocabulary_size=vocabulary_size
-        )
-    else:
-        resized = replace(
-            trunk,
-            encoder=replace(trunk.encoder, vocabulary_size=vocabulary_size),
-            decoder=replace(trunk.decoder, vocabulary_size=vocabulary_size),
-        )
+    if not isinstance(trunk, TrunkConfig):
+        return with_vocabularies(recipe, vocabulary_size, vocabulary_size)
+    resized = replace(trunk, vocabulary_size=vocabulary_size)
+    return replace(recipe, model=replace(recipe.model, trunk=resized))
+
+
+def with_vocabularies(
+    recipe: Recipe, source_size: int, target_size: int, *, are_one: bool | None = None
+) -> Recipe:
+    """Returns the recipe of a translator for other vocabularies, which may be one or two."""
+    trunk = recipe.model.trunk
+    assert isinstance(trunk, EncoderDecoderConfig)
+    resized = EncoderDecoderConfig(
+        encoder=replace(trunk.encoder, vocabulary_size=source_size),
+        decoder=replace(trunk.decoder, vocabulary_size=target_size),
+        shares_embedding=trunk.shares_embedding if are_one is None else are_one,
+    )
     return replace(recipe, model=replace(recipe.model, trunk=resized))
 
 

@@ -15,6 +15,7 @@ from headstart.models.heads.config import (
     ModelConfig,
 )
 from headstart.objectives.hiding import HidingConfig
+from headstart.objectives.translation_config import TranslationConfig
 from headstart.pipeline.recipe import Recipe
 from headstart.training.config import LearningConfig, PlanConfig
 from headstart.transfers.config import TransferConfig
@@ -31,6 +32,7 @@ TYPES: Mapping[str, type] = {
         LabelHeadConfig,
         LanguageAndNextHeadConfig,
         HidingConfig,
+        TranslationConfig,
         LearningConfig,
         PlanConfig,
         TransferConfig,

@@ -16,6 +16,10 @@ START_FILE, START_FACTS_FILE = "start.safetensors", "start.json"
 # teachers answered.
 EXAMPLES_FILE, SEEN_FILE, SWAP_FILE = "examples.json", "examples.seen", "swap.json"
 TEST_FILE, TAUGHT_FILE = "test.safetensors", "taught.safetensors"
+# Of a translator: its pairs, the vocabulary of its targets where that is another, and whichever of
+# the best and the averaged weights are not the final ones.
+PAIRS_FILE, TARGET_TOKENIZER_FOLDER = "pairs.json", "target-tokenizer"
+OTHER_WEIGHTS_FILES = {"best": "best.safetensors", "averaged": "averaged.safetensors"}
 TOKENIZER_FOLDER, CHECKPOINTS_FOLDER = "tokenizer", "checkpoints"
 
 

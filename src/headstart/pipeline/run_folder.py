@@ -19,6 +19,7 @@ from headstart.pipeline.run_files import (
     MANIFEST_FILE,
     START_FACTS_FILE,
     START_FILE,
+    TARGET_TOKENIZER_FOLDER,
     TOKENIZER_FOLDER,
     WEIGHTS_FILE,
     is_finished,
@@ -37,6 +38,14 @@ class Run:
     recipe: Recipe
     tokenizer: Tokenizer
     model: Model[Any, Any]
+    own_target_tokenizer: Tokenizer | None = None
+    """What cuts the targets of a translator with two vocabularies."""
+
+    @property
+    def target_tokenizer(self) -> Tokenizer:
+        """What cuts the texts that the model writes: the same as those that it reads, or not."""
+        own = self.own_target_tokenizer
+        return self.tokenizer if own is None else own
 
 
 def load_run(folder: Path, device: str) -> Run:
@@ -45,7 +54,14 @@ def load_run(folder: Path, device: str) -> Run:
     tokenizer = load_tokenizer(folder / TOKENIZER_FOLDER)
     model = new_model(recipe.model)
     load(model, read_weights(folder))
-    return Run(folder, recipe, tokenizer, model.to(device).eval())
+    own = read_target_tokenizer(folder)
+    return Run(folder, recipe, tokenizer, model.to(device).eval(), own)
+
+
+def read_target_tokenizer(folder: Path) -> Tokenizer | None:
+    """Returns the tokenizer of a translator's targets, where it has two vocabularies."""
+    own = folder / TARGET_TOKENIZER_FOLDER
+    return load_tokenizer(own) if own.is_dir() else None
 
 
 def read_weights(folder: Path) -> dict[str, Tensor]:

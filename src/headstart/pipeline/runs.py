@@ -39,6 +39,8 @@ class RunSummary:
     """How well a language model predicts held-out text."""
     accuracy: float | None = None
     """How many validation examples a classifier has right."""
+    bleu: float | None = None
+    """How well a translator translates validation pairs."""
     num_bytes: int = 0
 
 
@@ -70,6 +72,7 @@ def summary(folder: Path) -> RunSummary:
         num_steps=num_steps,
         bits_per_byte=score.bits_per_byte,
         accuracy=score.accuracy,
+        bleu=score.bleu,
         num_bytes=num_bytes,
     )
 
@@ -80,11 +83,14 @@ class Score:
 
     bits_per_byte: float | None = None
     accuracy: float | None = None
+    bleu: float | None = None
     num_steps: int | None = None
 
 
 def score_of(results: dict[str, Any], recipe: Recipe) -> Score:
     """Returns what a finished run says of itself; a classifier may have had enough early."""
+    if recipe.task == "translation":
+        return Score(bleu=results["valid"]["bleu"], num_steps=results["steps"])
     if recipe.transfer is None:
         return Score(bits_per_byte=results["held_out"]["bits_per_byte"])
     return Score(accuracy=results["valid"]["accuracy"], num_steps=results["steps"])

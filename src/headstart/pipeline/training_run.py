@@ -32,13 +32,15 @@ from headstart.files import (
 )
 from headstart.pipeline.environment import differences, environment
 from headstart.pipeline.keeping import Keeper
-from headstart.pipeline.leaders import Leaders
-from headstart.pipeline.learner import Done, Learner, ScoringStopped
+from headstart.pipeline.last_weights import LAST, LastWeights
+from headstart.pipeline.leaders import BEST, Leaders, Weights
+from headstart.pipeline.learner import Done, Learner, Scores, ScoringStopped
 from headstart.pipeline.recipe_json import to_json
 from headstart.pipeline.run_files import (
     CHECKPOINTS_FOLDER,
     LOG_FILE,
     MANIFEST_FILE,
+    OTHER_WEIGHTS_FILES,
     RECIPE_FILE,
     RESULTS_FILE,
     START_FILE,
@@ -54,6 +56,8 @@ from headstart.training.loop import StepReport, TrainingState
 
 # Two checkpoints that are kept, the one being written, and the final weights.
 NUM_CHECKPOINTS_AT_ONCE = 3
+# The kind of a line of the log that says what the averaged last weights are worth.
+AVERAGED = "averaged"
 
 
 class TrainingRun:
@@ -67,6 +71,7 @@ class TrainingRun:
         self.keeper = Keeper(self.save, save_every)
         transfer = learner.recipe.transfer
         self.best = Leaders(1 if transfer is None else transfer.num_averaged)
+        self.last = LastWeights(learner.averaged_steps)
         self.owes_validation = False
         self.also_write: Callable[[Mapping[str, Any]], None] | None = None
         self.seconds_before = 0.0
@@ -79,7 +84,7 @@ class TrainingRun:
         state = self.learner.new_state()
         self.take_up(state, newest_checkpoint(self.folder / CHECKPOINTS_FOLDER, self.watch.say))
         self.require_room(state)
-        self.keeper.expect(planned_bytes(state, self.best.num_kept))
+        self.keeper.expect(planned_bytes(state, self.num_sets_kept))
         self.began_at, self.began_step = time.monotonic(), state.step
         if (self.folder / TENSORBOARD_FOLDER).is_dir():
             self.also_write = tensorboard_writer(self.folder, state.step)
@@ -128,6 +133,7 @@ class TrainingRun:
             state.average.restore(groups["average"])
         state.step = checkpoint.step
         self.best.restore(facts["best"], groups)
+        self.last.restore(facts.get(LAST), groups)
         self.owes_validation = facts.get("owes_validation", False)
         self.seconds_before = facts["seconds"]
         self.keeper.saved_step = state.step
@@ -138,7 +144,7 @@ class TrainingRun:
         """Raises an error where the disk has no room for what a run is still to keep."""
         kept = (self.folder / CHECKPOINTS_FOLDER).rglob("*")
         num_kept_bytes = sum(path.stat().st_size for path in kept if path.is_file())
-        num_bytes = planned_bytes(state, self.best.num_kept)
+        num_bytes = planned_bytes(state, self.num_sets_kept)
         num_missing_bytes = NUM_CHECKPOINTS_AT_ONCE * num_bytes - num_kept_bytes
         require_space(self.folder, max(num_bytes, num_missing_bytes), "keeping this run")
 
@@ -151,6 +157,7 @@ class TrainingRun:
         self.owes_validation = state.step % plan.steps_between_validations == 0 or is_last
         if self.owes_validation:
             self.validate(state)
+        self.last.offer(state.step, lambda: weights_of(state))
         self.keeper.after_step(state)
         self.watch.show(self.progress(state, report))
         return self.watch.should_stop() or self.is_done(state)
@@ -190,31 +197,34 @@ class TrainingRun:
             "recipe": self.recipe_digest,
             "log": self.log.mark(state.step),
             "best": self.best.facts(),
+            LAST: self.last.facts(),
             "owes_validation": self.owes_validation,
             "seconds": self.seconds,
             "environment": environment(self.learner.plan.device),
         }
-        groups = dict(groups_of(state)) | dict(self.best.groups())
+        groups = dict(groups_of(state)) | dict(self.best.groups()) | dict(self.last.groups())
         require_numbers(state.step, groups)
         save_checkpoint(self.folder / CHECKPOINTS_FOLDER, state.step, facts, groups)
 
     def finish(self, state: TrainingState) -> bool:
         """Writes what the run has learned, and what it is worth, unless someone says stop."""
-        weights = self.best.weights()
         learned = {name: tensor.clone() for name, tensor in weights_of(state).items()}
-        load(state.model, weights)
-        done = Done(
-            folder=self.folder,
-            num_steps=state.step,
-            best_step=self.best.step,
-            seconds=self.seconds,
-        )
+        found = self.ends(state)
         try:
-            worth = self.learner.results(state.model, done, self.watch.should_stop)
+            chosen, seen = self.better(state, found)
+            load(state.model, found[chosen])
+            worth = self.learner.results(
+                state.model, self.done(state, chosen), self.watch.should_stop
+            )
         except ScoringStopped:
             load(state.model, learned)
             self.keeper.keep(state)
             return False
+        for name in found.keys() - {chosen}:
+            write_tensors(self.folder / OTHER_WEIGHTS_FILES[name], found[name])
+        if seen is not None:
+            self.write_line({"kind": AVERAGED, "step": state.step} | seen.as_json())
+        weights = found[chosen]
         digest = write_tensors(self.folder / WEIGHTS_FILE, weights)
         write_json(
             self.folder / RESULTS_FILE,
@@ -230,6 +240,43 @@ class TrainingRun:
         write_manifest(self.folder, {WEIGHTS_FILE: digest}, self.learner)
         self.learner.tidy(self.folder)
         return True
+
+    def ends(self, state: TrainingState) -> dict[str, Weights]:
+        """Returns the weights that a run may end with: the best, and an average of the last."""
+        found = {BEST: self.best.weights()}
+        is_whole = self.last.num_seen and state.step == self.learner.plan.num_steps
+        return found | ({AVERAGED: self.last.mean} if is_whole else {})
+
+    def better(
+        self, state: TrainingState, found: Mapping[str, Weights]
+    ) -> tuple[str, Scores | None]:
+        """Returns which weights do best on held-out data, and the scores of averaged ones.
+
+        Of equals the best at a look are taken, and not the average.
+        """
+        if len(found) == 1:
+            return BEST, None
+        seen: dict[str, Scores] = {}
+        for name, weights in found.items():
+            load(state.model, weights)
+            alone = TrainingState(state.model, state.optimiser, None, state.step)
+            seen[name] = self.learner.validate(alone, self.watch.should_stop)
+        return min(seen, key=lambda name: seen[name].total), seen[AVERAGED]
+
+    def done(self, state: TrainingState, chosen: str) -> Done:
+        """Returns what the run has done."""
+        return Done(
+            folder=self.folder,
+            num_steps=state.step,
+            best_step=self.best.step,
+            seconds=self.seconds,
+            weights=chosen,
+        )
+
+    @property
+    def num_sets_kept(self) -> int:
+        """The sets of weights in a checkpoint beside those that learn."""
+        return self.best.num_kept + self.last.num_kept
 
     @property
     def recipe_digest(self) -> str:
@@ -305,9 +352,9 @@ def best_weights(state: TrainingState) -> dict[str, Tensor]:
     return {name: tensor.to("cpu", copy=True) for name, tensor in tensors.items()}
 
 
-def planned_bytes(state: TrainingState, num_best: int) -> int:
-    """Returns about how many bytes a checkpoint will take: weights, two moments, the best ones."""
-    num_copies = 3 + num_best + (state.average is not None)
+def planned_bytes(state: TrainingState, num_sets: int) -> int:
+    """Returns about how many bytes a checkpoint will take: weights, two moments, other sets."""
+    num_copies = 3 + num_sets + (state.average is not None)
     return num_copies * size_of({"weights": weights_of(state)})
 
 

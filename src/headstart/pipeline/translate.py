@@ -62,6 +62,8 @@ class Translation:
     """The best that were found, the chosen one first."""
     notes: tuple[str, ...] = ()
     """What must be known of it, such as that the text was split."""
+    ids: tuple[int, ...] = ()
+    """The pieces as they were written; none where the text was translated in parts."""
 
 
 @dataclass(frozen=True)
@@ -247,6 +249,7 @@ class TranslationWriter:
             log_probability=best.log_probability,
             alternatives=alternatives,
             notes=tuple(notes),
+            ids=(*jobs[0].prefix, *found[0][0].ids) if len(jobs) == 1 else (),
         )
 
     def _joined(self, jobs: Sequence[Job], found: Sequence[Hypothesis]) -> Alternative:

@@ -82,15 +82,17 @@ def runs_table(summaries: Iterable[Mapping[str, Any]]) -> Table:
             f"{run['step']:,} of {run['num_steps']:,}",
             "" if run["bits_per_byte"] is None else f"{run['bits_per_byte']:.4f}",
             "" if run["accuracy"] is None else show_share(run["accuracy"]),
+            "" if run["bleu"] is None else f"{run['bleu']:.2f}",
             show_bytes(run["num_bytes"]),
         )
         for run in summaries
     )
-    columns = ("run", "recipe", "objective", "state", "steps", "bits/byte", "accuracy", "size")
+    scores = ("bits/byte", "accuracy", "BLEU")
+    columns = ("run", "recipe", "objective", "state", "steps", *scores, "size")
     return Table(
         title="Runs",
         columns=columns,
         rows=rows,
-        numeric=frozenset({"steps", "bits/byte", "accuracy", "size"}),
+        numeric=frozenset({"steps", *scores, "size"}),
         notes=("Go on with one: headstart resume RUN",),
     )

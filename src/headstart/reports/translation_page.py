@@ -44,7 +44,7 @@ def lead(explanation: TranslationExplanation) -> Html:
     return join(
         paragraph(text, "verdict"),
         element("blockquote", paragraph(user_text(explanation.source))),
-        *(paragraph(escape(note), "note") for note in explanation.notes),
+        *(paragraph(escape(f"The text was {note}."), "note") for note in explanation.notes),
     )
 
 

@@ -23,16 +23,25 @@ def translation_tables(
 def score_table(run: Path, found: Mapping[str, Any]) -> Table:
     """Returns the scores of one translator, with their intervals and signatures."""
     scores, loss = found["scores"], found["loss"]
-    rows = tuple(
-        (name, f"{scores[key]:.2f}", f"{scores[f'{key}_low']:.2f} to {scores[f'{key}_high']:.2f}")
-        for key, name in NAMES.items()
-    )
+    rows = [(name, *score_cells(scores, key)) for key, name in NAMES.items()]
+    if found["clean"] is not None:
+        rows += [
+            (f"{name}, clean test", *score_cells(found["clean"], key))
+            for key, name in NAMES.items()
+        ]
     notes = [
         f"BLEU: {scores['signature']}",
         f"chrF: {scores['chrf_signature']}",
         f"{scores['num_sentences']:,} sentences; 95 % intervals over other such sentences, from "
         f"{scores['num_samples']:,} draws.",
     ]
+    if found["num_copied"] is None:
+        notes.append("The pairs that the run learned from are gone, so that copies are not known.")
+    elif found["num_copied"]:
+        notes.append(
+            f"{found['num_copied']:,} sources are among the pairs that the run learned from; the "
+            "clean test leaves them out."
+        )
     if loss["num_too_long"]:
         notes.append(
             f"The loss leaves out {loss['num_too_long']:,} pairs that are too long for this run."
@@ -44,6 +53,11 @@ def score_table(run: Path, found: Mapping[str, Any]) -> Table:
         numeric=frozenset({"value"}),
         notes=tuple(notes),
     )
+
+
+def score_cells(scores: Mapping[str, Any], key: str) -> tuple[str, str]:
+    """Returns a score and its interval."""
+    return f"{scores[key]:.2f}", f"{scores[f'{key}_low']:.2f} to {scores[f'{key}_high']:.2f}"
 
 
 def difference_table(run: Path, other: Path, against: Mapping[str, Any]) -> Table:

@@ -56,7 +56,7 @@ def seed_table(results: Mapping[str, Any]) -> Table:
 
 
 def verdict_lines(results: Mapping[str, Any]) -> Iterator[str]:
-    """Yields whether pretraining helps, by BLEU, and what one seed cannot tell."""
+    """Yields whether pretraining helps, by BLEU, and what stands against believing it."""
     difference = results["bleu"]["difference"]
     low, high = (f"{difference[end]:+.2f}" for end in ("low", "high"))
     points = f"{difference['mean']:+.2f} BLEU ({low} to {high})"
@@ -67,6 +67,11 @@ def verdict_lines(results: Mapping[str, Any]) -> Iterator[str]:
         yield f"Pretraining hurts: {points} {where}."
     else:
         yield f"There is no evidence that pretraining helps here: {points} {where}."
+    if results["num_copied"]:
+        yield (
+            f"{results['num_copied']:,} of the {results['num_sentences']:,} test sources are among "
+            "the training pairs too: both systems may know them by heart."
+        )
     if results["num_seeds"] == 1:
         yield ONE_SEED
 

@@ -94,8 +94,9 @@ def test_tables_and_verdict_say_what_was_found(tmp_path):
 )
 def test_a_verdict_goes_by_the_interval(low, high, words):
     difference = {"mean": (low + high) / 2, "low": low, "high": high}
-    found = {"bleu": {"difference": difference}, "num_seeds": 1, "num_sentences": 1_000}
-    first, second = verdict_lines(found)
+    facts = {"num_seeds": 1, "num_sentences": 1_000, "num_copied": 7}
+    first, copied, second = verdict_lines({"bleu": {"difference": difference}, **facts})
+    assert copied.startswith("7 of the 1,000 test sources")
     assert words in first
     assert "1 seed and 1,000 sentences" in first
     assert "at least 3 seeds" in second

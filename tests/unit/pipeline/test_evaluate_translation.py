@@ -11,10 +11,11 @@ from headstart.corpora.pairs import Pair
 from headstart.corpora.places import Complaints, Place
 from headstart.errors import DataError
 from headstart.evaluation.translation import corpus_bleu
+from headstart.pipeline import evaluate_translation as module
 from headstart.pipeline.evaluate_translation import (
-    PairFiles,
+    PairTest,
     evaluate_translation,
-    pair_loss,
+    loss_on,
     read_test_pairs,
 )
 from headstart.pipeline.pair_scoring import pair_row, written_log_probabilities
@@ -42,6 +43,22 @@ def test_scores_are_of_what_was_found(translator, texts):
     assert beside.bleu.other == seen.scores.bleu
 
 
+def test_a_clean_test_leaves_out_what_was_learned_from(translator, texts, monkeypatch):
+    pairs = pairs_of(texts)
+    truth = [pair.target for pair in pairs]
+    found = truth[:4] + texts[30:34]
+    for is_copied, clean in (
+        ([True] * 4 + [False] * 4, corpus_bleu(found[4:], truth[4:])),
+        ([False] * 8, None),
+        ([True] * 8, None),
+        (None, None),
+    ):
+        monkeypatch.setattr(module, "are_copied_by", lambda *_, is_copied=is_copied: is_copied)
+        seen = evaluate_translation(translator, pairs, found)
+        assert seen.num_copied == (None if is_copied is None else sum(is_copied))
+        assert (None if seen.clean is None else seen.clean.bleu) == clean
+
+
 def test_the_loss_is_the_mean_over_pieces_and_not_over_sentences(translator, texts):
     pairs = pairs_of(texts)
     by_hand = [
@@ -52,7 +69,7 @@ def test_the_loss_is_the_mean_over_pieces_and_not_over_sentences(translator, tex
         ]
         for logarithm in scores
     ]
-    seen = pair_loss(translator, pairs)
+    seen = loss_on(translator, pairs)
     assert seen.nats == pytest.approx(-math.fsum(by_hand) / len(by_hand), abs=1e-5)
     assert seen.num_pieces == len(by_hand)
     assert seen.num_too_long == 0
@@ -61,17 +78,17 @@ def test_the_loss_is_the_mean_over_pieces_and_not_over_sentences(translator, tex
 def test_pairs_that_are_too_long_are_left_out_of_the_loss_and_counted(translator, texts):
     pairs = pairs_of(texts)
     long = Pair(" ".join(texts[:20]), texts[0], Place(Path("test.src"), 9))
-    seen = pair_loss(translator, [*pairs, long])
+    seen = loss_on(translator, [*pairs, long])
     assert seen.num_too_long == 1
-    assert seen.nats == pytest.approx(pair_loss(translator, pairs).nats)
+    assert seen.nats == pytest.approx(loss_on(translator, pairs).nats)
 
 
 def test_pairs_are_read_from_two_files_or_from_tables(tmp_path):
     (tmp_path / "a").write_text("one\ntwo\n")
     (tmp_path / "b").write_text("eins\nzwei\n")
     (tmp_path / "t.csv").write_text("source,target\none,eins\ntwo,zwei\n")
-    by_lines = read_test_pairs(PairFiles(source=tmp_path / "a", target=tmp_path / "b"), reading())
-    by_table = read_test_pairs(PairFiles(tables=(tmp_path / "t.csv",)), reading())
+    by_lines = read_test_pairs(PairTest(source=tmp_path / "a", target=tmp_path / "b"), reading())
+    by_table = read_test_pairs(PairTest(tables=(tmp_path / "t.csv",)), reading())
     for found in (by_lines, by_table):
         assert [(pair.source, pair.target) for pair in found] == [("one", "eins"), ("two", "zwei")]
 
@@ -87,4 +104,4 @@ def test_pairs_are_read_from_two_files_or_from_tables(tmp_path):
 )
 def test_half_a_test_is_refused(given, words):
     with pytest.raises(DataError, match=words):
-        PairFiles(**given)
+        PairTest(**given)

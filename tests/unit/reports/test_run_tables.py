@@ -70,16 +70,19 @@ def test_runs_are_listed_with_what_is_known_of_each():
         "num_steps": 20_000,
         "bits_per_byte": None,
         "accuracy": None,
+        "bleu": None,
         "num_bytes": 2_048,
     }
     done = run | {"folder": "runs/b", "state": "finished", "bits_per_byte": 1.5}
     judge = run | {"folder": "runs/c", "state": "finished", "accuracy": 0.7346}
-    table = runs_table([run, done, judge])
+    translator = run | {"folder": "runs/d", "state": "finished", "bleu": 31.456}
+    table = runs_table([run, done, judge, translator])
     assert table.rows[0] == (
-        "runs/a", "lab", "causal", "stopped", "1,500 of 20,000", "", "", "2 KiB",
+        "runs/a", "lab", "causal", "stopped", "1,500 of 20,000", "", "", "", "2 KiB",
     )  # fmt: skip
-    assert table.rows[1][5:7] == ("1.5000", "")
-    assert table.rows[2][5:7] == ("", "73.5 %")
+    assert table.rows[1][5:8] == ("1.5000", "", "")
+    assert table.rows[2][5:8] == ("", "73.5 %", "")
+    assert table.rows[3][5:8] == ("", "", "31.46")
 
 
 LOG = [

@@ -15,7 +15,8 @@ FOUND = [line.replace("runs", "goes") for line in TRUTH]
 def evaluation(num_too_long=0, **changes):
     scores = asdict(translation_scores(FOUND, TRUTH, num_samples=50))
     loss = {"nats": 1.23456, "num_pieces": 100, "num_too_long": num_too_long}
-    return {"scores": scores, "loss": loss, "against": None} | changes
+    made = {"scores": scores, "clean": None, "num_copied": 0, "loss": loss, "against": None}
+    return made | changes
 
 
 def test_a_table_has_scores_intervals_and_signatures():
@@ -31,6 +32,15 @@ def test_a_table_has_scores_intervals_and_signatures():
 def test_what_was_left_out_is_said():
     (table,) = translation_tables(Path("runs/de"), evaluation(num_too_long=1_234))
     assert any("1,234 pairs" in note for note in table.notes)
+
+
+def test_what_was_learned_from_is_said_and_left_out_of_the_clean_test():
+    clean = asdict(translation_scores(FOUND[:5], TRUTH[:5], num_samples=50))
+    (table,) = translation_tables(Path("runs/de"), evaluation(clean=clean, num_copied=15))
+    assert table.rows[2][:2] == ("BLEU, clean test", f"{clean['bleu']:.2f}")
+    assert any(note.startswith("15 sources are among") for note in table.notes)
+    (table,) = translation_tables(Path("runs/de"), evaluation(num_copied=None))
+    assert any("copies are not known" in note for note in table.notes)
 
 
 def test_two_runs_stand_side_by_side():

@@ -23,6 +23,7 @@ from headstart.apps.cli.pretrain import pretrain
 from headstart.apps.cli.resume import resume
 from headstart.apps.cli.runs import runs
 from headstart.apps.cli.tokenizer import tokenizer
+from headstart.apps.cli.train_translator import train_translator
 from headstart.apps.cli.transfer import transfer
 from headstart.apps.cli.translate import translate
 from headstart.errors import HeadstartError
@@ -34,6 +35,7 @@ COMMANDS: Mapping[str, click.Command] = {
     "tokenizer": tokenizer,
     "pretrain": pretrain,
     "transfer": transfer,
+    "train-translator": train_translator,
     "compare": compare,
     "resume": resume,
     "evaluate": evaluate,

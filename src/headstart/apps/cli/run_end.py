@@ -23,8 +23,13 @@ def show_end(folder: Path, *, is_finished: bool, as_json: bool) -> None:
 
 
 def tables_of(folder: Path, results: dict[str, Any]) -> Iterable[Table]:
-    """Returns what a finished run is worth: a language model, or a classifier."""
-    transferred = read_recipe(folder).transfer
+    """Returns what a finished run is worth: a language model, a classifier or a translator."""
+    recipe = read_recipe(folder)
+    transferred = recipe.transfer
+    if recipe.task == "translation":
+        from headstart.reports.translator_tables import translator_table
+
+        return [translator_table(folder, results)]
     if transferred is None:
         from headstart.reports.run_tables import results_table
 

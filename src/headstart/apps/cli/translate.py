@@ -126,9 +126,9 @@ def translate(
     """
     check_wanted(wanted)
     how = settings_of(writing, workplace.seed)
-    if wanted.explain is not None and how.strategy == "beam" and writing.best is None:
-        # The page shows what else was found.
-        how = replace(how, num_best=how.beam)
+    if wanted.explain is not None and how.strategy == "beam":
+        # A page shows all that a beam has kept.
+        how = replace(how, num_best=max(how.num_best, how.beam))
     texts = wanted_texts(wanted)
     from headstart.pipeline.translate import load_translator, translate_texts
 
@@ -217,7 +217,7 @@ def show(found: Iterable[Translation], writing: Writing, *, as_json: bool) -> Tr
             # One line for each text, whatever it says.
             click.echo(" ".join(one.text.splitlines()))
         else:
-            lines = [f"{each.score:9.4f}  {each.text}" for each in one.alternatives]
+            lines = [f"{each.score:9.4f}  {each.text}" for each in one.alternatives[: writing.best]]
             click.echo("\n".join([f"{number}: {one.source}", *lines]))
         for note in one.notes:
             click.echo(f"Text {number} was {note}.", err=True)

@@ -5,6 +5,12 @@ from dataclasses import replace
 from headstart.models.config import EncoderDecoderConfig, LayerConfig, TrunkConfig
 from headstart.models.heads.config import LanguageHeadConfig, ModelConfig
 from headstart.pipeline.recipe import Recipe
+from headstart.training.config import LearningConfig
+
+# The paper's rate: at its highest after 4,000 of 100,000 steps, (512 · 4,000) to the power -1/2.
+PAPERS_LEARNING = LearningConfig(
+    peak_rate=7e-4, schedule="inverse-sqrt", warm_up_share=0.04, weight_decay=0.0
+)
 
 
 def base() -> Recipe:
@@ -36,4 +42,5 @@ def base() -> Recipe:
         pooling="mean",
         length=50,
         sequences_per_step=500,
+        learning=PAPERS_LEARNING,
     )

@@ -1,0 +1,140 @@
+"""The next piece of a translation, from the source and the true pieces before it.
+
+Legend: B pairs, S positions of the source, T positions of the target, D width, M answers.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headstart.models.heads.language import LanguageHead
+from headstart.models.inputs import SourceAndTarget, Text
+from headstart.models.model import Model
+from headstart.models.trunks import EncoderDecoder
+from headstart.objectives.batch import PIECES
+from headstart.objectives.objective import Loss
+from headstart.objectives.vocabulary_loss.chunked import position_losses, summed_loss
+from headstart.tokenizers.pieces import END_ID, PADDING_ID, START_ID
+
+TranslationModel = Model[EncoderDecoder, LanguageHead]
+# The pieces of texts, without any mark.
+Pieces = Sequence[NDArray[np.int32]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairBatch:
+    """Pairs to be read, and the pieces of their targets that are asked for."""
+
+    pair: SourceAndTarget
+    """The target as it is read: behind a start, and without its end."""
+    answered_M: Tensor
+    """The places of the answered positions, counted through all targets."""
+    target_M: Tensor
+    names: tuple[str, ...]
+    """What each pair is called when something is wrong with it."""
+
+    @property
+    def num_tokens(self) -> int:
+        """The pieces of the targets, padding aside: what a translator's speed is counted in."""
+        return len(self.target_M)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many answers are asked for."""
+        return {PIECES: len(self.target_M)}
+
+
+@dataclass(frozen=True)
+class Translation:
+    """Predicts each piece of a target, and its end; the answer is never quite certain."""
+
+    label_smoothing: float = 0.0
+
+    def loss(self, model: TranslationModel, batch: PairBatch) -> Loss:
+        """Returns the loss of every piece, summed; the decoder sees nothing of what is to come."""
+        answered_MD = answered_vectors(model, batch)
+        head = model.head
+        total = summed_loss(
+            answered_MD,
+            head.weight,
+            head.bias,
+            batch.target_M,
+            label_smoothing=self.label_smoothing,
+        )
+        return {PIECES: total}
+
+
+def answered_vectors(model: TranslationModel, batch: PairBatch) -> Tensor:
+    """Returns the vector behind which each answer is asked for. Shape (M, D)."""
+    hidden_BTD: Tensor = model.trunk(batch.pair)
+    return hidden_BTD.flatten(0, 1)[batch.answered_M]
+
+
+@torch.no_grad()
+def answer_losses(model: TranslationModel, batch: PairBatch) -> Tensor:
+    """Returns the plain loss of each answer, in nats and not smoothed. Shape (M,)."""
+    head = model.head
+    return position_losses(answered_vectors(model, batch), head.weight, head.bias, batch.target_M)
+
+
+def to_pair_batch(
+    sources: Pieces,
+    targets: Pieces,
+    names: Sequence[str],
+    device: str,
+    length_step: int = 1,
+) -> PairBatch:
+    """Returns pairs as a batch on a device, each side padded behind to a multiple of a length."""
+    read, asked, is_answered = target_grids(targets, length_step)
+    return PairBatch(
+        pair=SourceAndTarget(
+            source_text(sources, device, length_step), as_text(read, is_answered, device)
+        ),
+        answered_M=moved(np.flatnonzero(is_answered), device),
+        target_M=moved(asked[is_answered], device),
+        names=tuple(names),
+    )
+
+
+def source_text(sources: Pieces, device: str, length_step: int = 1) -> Text:
+    """Returns sources as an encoder reads them: each with its end, padded behind."""
+    return as_text(*ended(sources, length_step), device)
+
+
+def target_grids(
+    targets: Pieces, length_step: int = 1
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Returns targets as read, behind a start; as asked for, to the end; and what is no padding."""
+    asked, is_token = ended(targets, length_step)
+    read = np.roll(asked, 1, axis=1)
+    read[:, 0] = START_ID
+    # The end of a shorter row would lead on to something; nothing is asked there.
+    return np.where(is_token, read, PADDING_ID), asked, is_token
+
+
+def ended(rows: Pieces, length_step: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Returns rows with an end each as a grid, the rest padding, and what of it is no padding."""
+    lengths = np.array([len(row) for row in rows])
+    longest = 1 + int(lengths.max())
+    grid = np.full((len(rows), -(-longest // length_step) * length_step), PADDING_ID, np.int64)
+    for number, row in enumerate(rows):
+        grid[number, : len(row)] = row
+    grid[np.arange(len(rows)), lengths] = END_ID
+    return grid, np.arange(grid.shape[1]) <= lengths[:, None]
+
+
+def as_text(tokens: NDArray[np.int64], is_token: NDArray[np.bool_], device: str) -> Text:
+    """Returns a grid as a text; without padding it needs no mask, and kernels are faster so."""
+    is_padded = not is_token.all()
+    return Text(moved(tokens, device), moved(is_token, device) if is_padded else None)
+
+
+def moved(values: NDArray[np.generic], device: str) -> Tensor:
+    """Returns an array as a tensor on a device."""
+    tensor = torch.from_numpy(np.ascontiguousarray(values))
+    # Pinned memory travels while the GPU works on the step before.
+    return tensor if device == "cpu" else tensor.pin_memory().to(device, non_blocking=True)
