@@ -109,9 +109,9 @@ def write_ctranslate2(theirs: nn.Module, vocabulary: list[str], folder: Path) ->
         spec = BartLoader().get_model_spec(theirs)
     spec.register_source_vocabulary(vocabulary)
     spec.register_target_vocabulary(vocabulary)
-    spec.config.add_attribute("bos_token", START)
     for name, piece in (("bos", START), ("eos", END), ("unk", UNKNOWN), ("decoder_start", START)):
         setattr(spec.config, f"{name}_token", piece)
+    folder.mkdir()
     spec.validate()
     spec.optimize(quantization="float32")
     spec.save(str(folder))

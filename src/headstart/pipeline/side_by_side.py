@@ -23,8 +23,9 @@ def side_by_side(answer: Callable[[Batch], Answer], batches: Sequence[Batch]) ->
         return
     pool = ThreadPoolExecutor(num_threads, initializer=torch.set_num_threads, initargs=(1,))
     try:
-        with pool:
-            for done in as_completed([pool.submit(answer, batch) for batch in batches]):
-                yield done.result()
+        for done in as_completed([pool.submit(answer, batch) for batch in batches]):
+            yield done.result()
     finally:
+        # Where something went wrong, or somebody has seen enough, nothing more is begun.
+        pool.shutdown(cancel_futures=True)
         torch.set_num_threads(num_threads)

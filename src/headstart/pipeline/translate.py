@@ -140,16 +140,21 @@ class TranslationWriter:
 
     def translations(self, texts: Sequence[str], after_texts: AfterTexts) -> Iterator[Translation]:
         """Yields the translation of each of a few texts."""
-        jobs_by_text = [
-            self._jobs(text, ids) for text, ids in zip(texts, self._cut(texts), strict=True)
-        ]
+        jobs_by_text = self.jobs(texts)
         found: dict[int, Sequence[Hypothesis]] = {}
-        batches = self._batches([job for jobs in jobs_by_text for job in jobs])
+        batches = self.batches([job for jobs in jobs_by_text for job in jobs])
+        # A text counts with its first part; blank ones have none.
+        first = {jobs[0].number for jobs in jobs_by_text if jobs}
+        after_texts(len(texts) - len(first))
         for rows in side_by_side(self._decode, batches):
             found |= rows
-            after_texts(len(rows))
+            after_texts(len(first & rows.keys()))
         for text, jobs in zip(texts, jobs_by_text, strict=True):
             yield self._translation(text, jobs, [found[job.number] for job in jobs])
+
+    def jobs(self, texts: Sequence[str]) -> list[list[Job]]:
+        """Returns the parts of each text, numbered behind all that were asked for before."""
+        return [self._jobs(text, ids) for text, ids in zip(texts, self._cut(texts), strict=True)]
 
     def _cut(self, texts: Sequence[str]) -> Iterator[Ids]:
         """Yields the pieces of each text; blank ones have none."""
@@ -177,7 +182,7 @@ class TranslationWriter:
             for number, part in enumerate(parts)
         ]
 
-    def _batches(self, jobs: Sequence[Job]) -> list[list[Job]]:
+    def batches(self, jobs: Sequence[Job]) -> list[list[Job]]:
         """Returns parts of like length together, the longest first."""
         is_processor = device_of(self.run).type == "cpu"
         num_rows = NUM_ROWS if is_processor else NUM_GPU_ROWS
@@ -198,7 +203,7 @@ class TranslationWriter:
         source = model.trunk.encode(as_text(self.run, [[*job.part.ids, END_ID] for job in batch]))
         scores = CachedScores(model.trunk.decoder, language_head(model), source)
         prefix = prefix_of([[START_ID, *job.prefix] for job in batch], device_of(self.run))
-        most = tuple(self._most_pieces(job) for job in batch)
+        most = tuple(self.most_pieces(job) for job in batch)
         limits = Limits(
             num_pieces=max(most),
             end_id=END_ID,
@@ -212,7 +217,7 @@ class TranslationWriter:
         found = strategy.decode(scores, prefix, limits)
         return {job.number: row for job, row in zip(batch, found, strict=True)}
 
-    def _most_pieces(self, job: Job) -> int:
+    def most_pieces(self, job: Job) -> int:
         """Returns how many pieces may be written behind a part's prefix."""
         usual = LONGEST_SHARE * len(job.part.ids) + NUM_SPARE_PIECES
         wanted = self.how.most_pieces or usual

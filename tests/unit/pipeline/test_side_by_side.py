@@ -37,3 +37,12 @@ def test_error_is_raised_and_threads_are_given_back(num_threads):
     with pytest.raises(ZeroDivisionError):
         list(side_by_side(lambda number: 1 / number, range(5)))
     assert torch.get_num_threads() == num_threads
+
+
+def test_nothing_more_is_begun_once_nobody_asks(num_threads):
+    begun = []
+    answers = side_by_side(lambda number: begun.append(number), range(500))
+    next(answers)
+    answers.close()
+    assert len(begun) < 500
+    assert torch.get_num_threads() == num_threads

@@ -7,12 +7,15 @@ import pytest
 import torch
 
 from headstart.errors import DataError, RecipeError, RunError
+from headstart.models.initialisation import initialise
 from headstart.models.inputs import SourceAndTarget, Text
+from headstart.models.model import new_model
 from headstart.pipeline import copied_words, translate
 from headstart.pipeline.run_folder import Run
 from headstart.pipeline.source_parts import SourcePart
 from headstart.pipeline.translate import translate_texts
 from headstart.pipeline.translation_settings import TranslationSettings
+from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer
 from headstart.tokenizers.pieces import END_ID, START_ID, UNKNOWN_ID
 
 GREEDY = TranslationSettings(strategy="greedy", most_pieces=8)
@@ -198,6 +201,21 @@ def test_unknown_piece_is_written_only_to_be_copied(translator, texts):
     assert plain != copied
     words = {word for text in texts[:8] for word in text.split()}
     assert any(set(text.split()) & words for text in copied)
+
+
+def test_translation_is_written_in_the_pieces_of_its_own_tokenizer(translator, texts):
+    other = learn_tokenizer(["zig zag zug zog"] * 30, TokenizerConfig(size=270))
+    trunk = translator.recipe.model.trunk
+    decoder = replace(trunk.decoder, vocabulary_size=other.size)
+    two = replace(trunk, decoder=decoder, shares_embedding=False)
+    config = replace(translator.recipe.model, trunk=two)
+    model = new_model(config)
+    initialise(model, seed=1)
+    recipe = replace(translator.recipe, model=config)
+    run = Run(translator.folder, recipe, translator.tokenizer, model.eval(), other)
+    for found in translate_texts(run, texts[:3], replace(BEAM, prefix="zig zug")):
+        assert found.text.startswith("zig zug")
+        assert found.text == other.decode(found.ids)
 
 
 @pytest.mark.parametrize("name", ["causal", "masked"])

@@ -217,7 +217,7 @@ def show(found: Iterable[Translation], writing: Writing, *, as_json: bool) -> Tr
             # One line for each text, whatever it says.
             click.echo(" ".join(one.text.splitlines()))
         else:
-            lines = [f"{each.score:9.4f}  {each.text}" for each in one.alternatives]
+            lines = [f"{each.score:9.4f}  {each.text}" for each in one.alternatives[: writing.best]]
             click.echo("\n".join([f"{number}: {one.source}", *lines]))
         for note in one.notes:
             click.echo(f"Text {number} was {note}.", err=True)
