@@ -7,11 +7,12 @@ from typing import Any
 from page_parts import markdown
 
 from headstart.reports.comparison.reading import comparison_of
-from headstart.reports.comparison.record import Comparison, Curve, Score
+from headstart.reports.comparison.record import Comparison, Curve, Difference, Score
 from headstart.reports.comparison.wording import (
     name_of,
     show_interval,
     show_labels,
+    show_p,
     show_percent,
     show_points,
     show_score,
@@ -57,10 +58,15 @@ def sentences(comparison: Comparison) -> Iterator[str]:
         if (row.of, row.to, row.size) == (best.system, "tfidf", size):
             yield (
                 f"It differs from TF-IDF by {show_points(row.difference)} points "
-                f"({show_interval(row)})."
+                f"({show_interval(row)}; {p_of(row)})."
             )
     if len(comparison.sizes) == 1:
         yield from epoch_sentences(comparison, best)
+
+
+def p_of(row: Difference) -> str:
+    """Returns the p of a difference, corrected where it is one of several questions."""
+    return f"p {show_p(row.p)}" if row.is_primary else f"corrected p {show_p(row.p_corrected)}"
 
 
 def epoch_sentences(comparison: Comparison, score: Score) -> Iterator[str]:

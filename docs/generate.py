@@ -21,7 +21,7 @@ from headstart import Question, anatomy, find_recipe  # noqa: E402
 from headstart.evaluation.intervals import share_interval  # noqa: E402
 from headstart.models.accounting.ledger import Anatomy  # noqa: E402
 from headstart.pipeline.anatomy_figures import write_figures  # noqa: E402
-from headstart.pipeline.examples import VALID_SHARE  # noqa: E402
+from headstart.pipeline.examples import MOST_VALID, VALID_SHARE  # noqa: E402
 from headstart.pipeline.label_learner import steps_in_epoch  # noqa: E402
 from headstart.pipeline.this_machine import described_machine  # noqa: E402
 from headstart.reports.ledger_tables import (  # noqa: E402
@@ -380,8 +380,8 @@ def transfer_defaults() -> str:
         values = [str(setting_of(settings)) for settings in modes.values()]
         lines.append(f"| {name} | {option} | {' | '.join(values)} |")
     notes = [
-        f"Without `--valid`, {100 * VALID_SHARE:.0f} % of the training examples are held out to "
-        "choose by.",
+        f"Without `--valid`, {100 * VALID_SHARE:.0f} % of the training examples, at most "
+        f"{MOST_VALID:,}, are held out to choose by.",
         *(steps_sentence(WARM, num_labels) for num_labels in (100, 1_000)),
     ]
     return "\n".join([*lines, "", " ".join(notes)])

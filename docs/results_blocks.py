@@ -87,7 +87,8 @@ def drawings(study: str, record: Record) -> Iterator[Drawing]:
         return
     for name, results in record["comparisons"].items():
         comparison = comparison_of(results)
-        prefix = f"results-{study}" if len(record["comparisons"]) == 1 else f"results-{name}"
+        is_alone = len(record["comparisons"]) == 1
+        prefix = f"results-{study}" if is_alone else f"results-{study}-{name}"
         for key in FIGURES_OF.get(study, ()):
             figure = DRAWN[key](comparison)
             if figure is not None:

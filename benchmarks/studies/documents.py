@@ -10,6 +10,7 @@ from study import Study, options_of
 ASKED = "How many epochs does a pretrained lab need to be as good as a cold one ever becomes?"
 BOOKS = "DATA/cls-books"
 SEQUENCES, MINUTES, SIZES, SEEDS = 128, 5, "1600", 5
+RATES = "0.1,0.3,1,3"
 
 
 def main() -> None:
@@ -27,7 +28,8 @@ def main() -> None:
     study.compare(
         f"headstart compare --from WORK/lab --train {BOOKS}/train.review.spm "
         f"--valid {BOOKS}/valid.review.spm --test {BOOKS}/test.review.spm "
-        f"--sizes {study.sizes(SIZES)} --seeds {study.seeds(SEEDS)} --out WORK/compared"
+        f"--rates {RATES} --sizes {study.sizes(SIZES)} --seeds {study.seeds(SEEDS)} "
+        "--out WORK/compared"
     )
     study.keep()
 

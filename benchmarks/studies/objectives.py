@@ -47,12 +47,11 @@ def trunk_name(recipe: str, objective: str) -> str:
 
 def pretraining(study: Study, recipe: str, objective: str) -> str:
     """Returns the line that pretrains one recipe under one objective."""
-    hiding = "" if objective == "causal" else "--hide 0.3 --whole-words "
     # What suits a laptop leaves a GPU idle.
     size = "--sequences 128 " if recipe == "compact" else ""
     return (
         f"headstart pretrain {GENERAL} {REVIEWS} --recipe {recipe} --objective {objective} "
-        f"--tokenizer WORK/pieces-{PIECES[recipe]} {size}{hiding}{KEPT_OUT} "
+        f"--tokenizer WORK/pieces-{PIECES[recipe]} {size}{KEPT_OUT} --compile "
         f"--minutes {study.minutes(MINUTES)} --out WORK/{trunk_name(recipe, objective)}"
     )
 
@@ -62,8 +61,9 @@ def adaptation(study: Study, recipe: str, objective: str) -> str:
     name = trunk_name(recipe, objective)
     # Some training texts are copies of test texts, which are left out of the clean test instead.
     return (
-        f"headstart pretrain {REVIEWS} {BOOKS}/train.review.spm --from WORK/{name} --rate 0.0005 "
-        f"--minutes {study.minutes(MINUTES, ADAPTED_SHARE)} --out WORK/{name}-adapted"
+        f"headstart pretrain {REVIEWS} {BOOKS}/train.review.spm --from WORK/{name} "
+        f"--rate 0.001 --compile --minutes {study.minutes(MINUTES, ADAPTED_SHARE)} "
+        f"--out WORK/{name}-adapted"
     )
 
 

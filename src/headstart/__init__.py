@@ -26,6 +26,7 @@ _SOURCES = {
     "TransferSettings": "headstart.transfers.settings",
     "Transferring": "headstart.pipeline.transfer",
     "Translating": "headstart.pipeline.train_translator",
+    "TranslationSettings": "headstart.pipeline.translation_settings",
     "Trunk": "headstart.models.trunks",
     "anatomy": "headstart.pipeline.anatomy",
     "compare": "headstart.pipeline.compare",
@@ -39,6 +40,7 @@ _SOURCES = {
     "this_machine": "headstart.pipeline.this_machine",
     "train_translator": "headstart.pipeline.train_translator",
     "transfer": "headstart.pipeline.transfer",
+    "translate": "headstart.pipeline.translate:translate_texts",
 }
 __all__ = ["__version__", *_SOURCES]
 

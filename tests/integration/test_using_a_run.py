@@ -119,6 +119,22 @@ def test_generate_as_json_has_every_text_and_how_it_was_drawn(invoke):
         assert one["num_pieces"] <= 8
 
 
+def test_generate_gives_the_best_texts_of_a_beam(invoke):
+    words = ["--strategy", "beam", "--count", "3", "--pieces", "8", "--json"]
+    answer = json.loads(invoke("generate", "causal", "le chat", *words).stdout)
+    assert answer["choosing"] == {
+        "strategy": "beam",
+        "width": 4,
+        "length_penalty": 1.0,
+        "num_best": 3,
+    }
+    assert len({one["text"] for one in answer["texts"]}) == 3
+    scores = [
+        one["log_probability"] / (one["num_pieces"] + one["has_ended"]) for one in answer["texts"]
+    ]
+    assert scores == sorted(scores, reverse=True)
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -128,7 +144,10 @@ def test_generate_as_json_has_every_text_and_how_it_was_drawn(invoke):
         ("generate causal le --strategy greedy --top-p 0.5", "--top-p would change nothing"),
         ("generate causal le --strategy greedy --count 2", "--count would change nothing"),
         ("generate causal le --pieces 9000", "ask for fewer pieces"),
-        ("generate causal le --strategy beam", "'beam' is not one of"),
+        ("generate causal le --strategy best", "'best' is not one of"),
+        ("generate causal le --beam 4", "--beam would change nothing: sample draws"),
+        ("generate causal le --strategy beam --top-k 4", "--top-k would change nothing: beam"),
+        ("generate causal le --strategy beam --beam 2 --count 3", "best 3 were asked for"),
         ("fill causal <mask>", "never seen a blank"),
         ("fill masked chat", "There is no <mask>"),
         ("embed masked --file no-such-file.txt --out v.npy", "no-such-file.txt"),

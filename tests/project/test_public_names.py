@@ -25,6 +25,7 @@ PUBLIC_NAMES = [
     "TransferSettings",
     "Transferring",
     "Translating",
+    "TranslationSettings",
     "Trunk",
     "__version__",
     "anatomy",
@@ -39,6 +40,7 @@ PUBLIC_NAMES = [
     "this_machine",
     "train_translator",
     "transfer",
+    "translate",
 ]
 
 

@@ -5,6 +5,7 @@ Legend: B rows still being written, V pieces.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import compress, count
 
 import torch
 from torch import Tensor
@@ -21,6 +22,8 @@ class Row:
     """A text that is being written."""
 
     number: int
+    num_pieces: int
+    """The most that it may have."""
     ids: list[int] = field(default_factory=list)
     log_probability: float = 0.0
 
@@ -35,24 +38,26 @@ def decode_one_by_one(
     next_token: NextToken, prefix: Text, limits: Limits, choose: Choose
 ) -> Hypotheses:
     """Writes each row until it ends or is full; a row that has ended leaves the batch."""
-    rows = [Row(number) for number in range(len(prefix.tokens_BT))]
+    most_by_row = limits.most_pieces(len(prefix.tokens_BT))
+    rows = [Row(number, most) for number, most in enumerate(most_by_row)]
     written: dict[int, Hypothesis] = {}
     logits_BV = next_token.start(prefix)
-    for position in range(limits.num_pieces):
+    for position in count():
         token_B = choose(allowed(logits_BV, limits), position, [row.number for row in rows])
-        is_going_on = take(rows, token_B, logits_BV, limits.end_id)
-        ended = [row for row, goes_on in zip(rows, is_going_on, strict=True) if not goes_on]
-        written |= {row.number: row.hypothesis(has_ended=True) for row in ended}
-        if ended:
-            rows = [row for row, goes_on in zip(rows, is_going_on, strict=True) if goes_on]
-        if not rows or position == limits.num_pieces - 1:
+        has_ended = take(rows, token_B, logits_BV, limits.end_id)
+        goes_on = []
+        for row, ended in zip(rows, has_ended, strict=True):
+            goes_on.append(not ended and len(row.ids) < row.num_pieces)
+            if not goes_on[-1]:
+                written[row.number] = row.hypothesis(has_ended=ended)
+        if not any(goes_on):
             break
         row_B = None
-        if ended:
-            row_B = torch.tensor(is_going_on, device=token_B.device).nonzero()[:, 0]
+        if not all(goes_on):
+            rows = list(compress(rows, goes_on))
+            row_B = torch.tensor(goes_on, device=token_B.device).nonzero()[:, 0]
             token_B = token_B[row_B]
         logits_BV = next_token.follow(token_B, row_B)
-    written |= {row.number: row.hypothesis(has_ended=False) for row in rows}
     return [[written[number]] for number in sorted(written)]
 
 
@@ -65,13 +70,13 @@ def allowed(logits_BV: Tensor, limits: Limits) -> Tensor:
 
 
 def take(rows: Sequence[Row], token_B: Tensor, logits_BV: Tensor, end_id: int) -> list[bool]:
-    """Writes the chosen piece into each row, and says which rows go on."""
+    """Writes the chosen piece into each row, and says which rows have ended with it."""
     log_probability_BV = logits_BV.float().log_softmax(dim=1)
     chosen_B = log_probability_BV.gather(1, token_B[:, None])[:, 0].tolist()
-    is_going_on = []
+    has_ended = []
     for row, token, log_probability in zip(rows, token_B.tolist(), chosen_B, strict=True):
         row.log_probability += log_probability
-        is_going_on.append(token != end_id)
+        has_ended.append(token == end_id)
         if token != end_id:
             row.ids.append(token)
-    return is_going_on
+    return has_ended

@@ -30,6 +30,8 @@ class Sampling:
     top_p: float = 1.0
     """Only the likeliest pieces have a chance that together have this probability."""
     seed: int = 0
+    row_numbers: tuple[int, ...] | None = None
+    """What rows are known by to their draws, where they are some of more; else their places."""
 
     def __post_init__(self) -> None:
         if not 0 < self.temperature < math.inf:
@@ -49,7 +51,8 @@ class Sampling:
     def draw(self, logits_BV: Tensor, position: int, rows: Sequence[int]) -> Tensor:
         """Draws one piece for each row."""
         probability_BV = self.probabilities(logits_BV)
-        uniform_B = [uniform(self.seed, position, row) for row in rows]
+        numbers = rows if self.row_numbers is None else [self.row_numbers[row] for row in rows]
+        uniform_B = [uniform(self.seed, position, number) for number in numbers]
         return at_share(probability_BV, torch.tensor(uniform_B, dtype=torch.float64))
 
     def probabilities(self, logits_BV: Tensor) -> Tensor:

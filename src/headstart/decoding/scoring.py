@@ -1,6 +1,6 @@
 """Models and functions as what strategies ask: the logits of the piece behind each row.
 
-Legend: B rows, T positions, D width, V pieces.
+Legend: B rows, N branches of a row, T positions, D width, V pieces.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,6 +36,16 @@ class CachedScores:
         return self._extend(Text(token_B[:, None]))
 
     @torch.no_grad()
+    def branch(self, token_BN: Tensor, parent_BN: Tensor, row_B: Tensor | None = None) -> Tensor:
+        """Returns the logits behind one more piece of each branch."""
+        if row_B is not None:
+            self._cache.select(row_B)
+        self._cache.branch(parent_BN)
+        text = Text(token_BN)
+        logits_BNV: Tensor = self.head(self.trunk.extend(text, self._cache), text)
+        return logits_BNV
+
+    @torch.no_grad()
     def _extend(self, text: Text) -> Tensor:
         """Reads on and scores what comes behind the last position alone."""
         hidden_BTD = self.trunk.extend(text, self._cache)
@@ -49,10 +59,11 @@ class RecomputedScores:
     def __init__(self, next_token_logits: Callable[[Text], Tensor]) -> None:
         self.next_token_logits = next_token_logits
         self._rows = Text(torch.empty(0, 0))
+        self._num_branches = 1
 
     def start(self, prefix: Text) -> Tensor:
         """Returns the logits of the piece behind each prefix."""
-        self._rows = prefix
+        self._rows, self._num_branches = prefix, 1
         return self.next_token_logits(prefix)
 
     def follow(self, token_B: Tensor, row_B: Tensor | None = None) -> Tensor:
@@ -66,6 +77,14 @@ class RecomputedScores:
             is_token_BT = F.pad(is_token_BT, (0, 1), value=True)
         self._rows = Text(tokens_BT, is_token_BT)
         return self.next_token_logits(self._rows)
+
+    def branch(self, token_BN: Tensor, parent_BN: Tensor, row_B: Tensor | None = None) -> Tensor:
+        """Returns the logits behind one more piece of each branch, each of them a row here."""
+        if row_B is None:
+            row_B = torch.arange(len(token_BN), device=token_BN.device)
+        row_BN = row_B[:, None] * self._num_branches + parent_BN
+        self._num_branches = token_BN.shape[1]
+        return self.follow(token_BN.flatten(), row_BN.flatten()).view(*token_BN.shape, -1)
 
 
 def prefix_of(rows: Sequence[Sequence[int]], device: torch.device | str = "cpu") -> Text:

@@ -123,6 +123,11 @@ class CrossAttention(nn.Module):
         """Returns, for each position of y, the mix of the visible positions of x."""
         return self.ask(hidden_BTD, self.answers(source_BSD), visibility)
 
+    def weights(self, hidden_BTD: Tensor, source_BSD: Tensor, visibility: Visibility) -> Tensor:
+        """Returns how much each position of y takes of each of x, head by head. (B, H, T, S)."""
+        query_BHTK = split_heads(self.query(hidden_BTD), self.num_heads)
+        return attention_weights(query_BHTK, self.answers(source_BSD).key_BHSK, visibility)
+
     def answers(self, source_BSD: Tensor) -> KeysAndValues:
         """Returns what x answers, which is the same for all that y will ever ask."""
         key_BSD, value_BSD = self.key_value(source_BSD).chunk(2, dim=-1)

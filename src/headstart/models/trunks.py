@@ -14,7 +14,7 @@ from headstart.models.cache import Cache, LayerCache
 from headstart.models.config import AnyTrunkConfig, EncoderDecoderConfig, TrunkConfig
 from headstart.models.embedding import Embedding
 from headstart.models.inputs import SourceAndTarget, Text
-from headstart.models.masks import across, onward, within
+from headstart.models.masks import across, within
 from headstart.models.norms import new_norm
 from headstart.models.positions import RotaryPositions, Rotation, count_positions
 
@@ -63,9 +63,9 @@ class Trunk(nn.Module):
         """Returns a vector for each further position of the rows in a cache, and keeps them."""
         if text.document_BT is not None:
             raise RecipeError("Packed rows cannot be continued. Give one document a row.")
-        self.config.check_length(cache.num_positions + text.tokens_BT.shape[1])
+        self.config.check_length(cache.num_positions + cache.num_further(text))
         hidden_BTD, rotation = self._begin(text, cache.place(text))
-        visibility = onward(text.tokens_BT, cache.num_positions, cache.is_token_BS)
+        visibility = cache.visibility(text)
         for block, kept in zip(self._blocks, cache.layers, strict=True):
             hidden_BTD = block.extend(
                 hidden_BTD, visibility, rotation, kept, cache.source_visibility

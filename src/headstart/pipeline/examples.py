@@ -26,8 +26,9 @@ from headstart.pipeline.run_files import EXAMPLES_FILE
 from headstart.pipeline.taught import Taught
 from headstart.randomness import derive_seed
 
-# Held out of examples that bring none of their own: enough to choose an epoch by.
-VALID_SHARE = 0.15
+# Held out of examples that bring none of their own: enough to choose an epoch by. More than so many
+# would choose little better, and are better learned from.
+VALID_SHARE, MOST_VALID = 0.15, 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +91,8 @@ def read_labelled(config: ExamplesConfig) -> Labelled:
     train = read_examples(config.train, reading, columns)
     labels = labels_of(train) if config.labels is None else config.labels
     if config.valid is None:
-        parts = split(train, {"train": 1 - VALID_SHARE, "valid": VALID_SHARE}, config.draw)
+        share = min(VALID_SHARE, MOST_VALID / len(train))
+        parts = split(train, {"train": 1 - share, "valid": share}, config.draw)
         learned, valid = parts["train"], parts["valid"]
     else:
         learned, valid = train, read_examples(config.valid, reading, columns)

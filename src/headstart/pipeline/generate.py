@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from headstart.decoding.beam import Beam
 from headstart.decoding.scoring import CachedScores, prefix_of
 from headstart.decoding.strategy import Hypothesis, Limits, Strategy
 from headstart.errors import RecipeError, RunError
@@ -31,7 +32,10 @@ class Continuation:
 def generate(
     run: Run, prompt: str, strategy: Strategy, num_pieces: int, count: int = 1
 ) -> list[Continuation]:
-    """Writes behind a prompt, `count` times; an empty prompt begins a new document."""
+    """Writes behind a prompt, `count` times; an empty prompt begins a new document.
+
+    A beam writes as many as it has been told to keep, whatever the count.
+    """
     require_causal(run)
     ids = run.tokenizer.encode(prompt).tolist() if prompt else []
     row = marks_of(run).around(ids)
@@ -44,8 +48,9 @@ def generate(
     unwanted = {*special_ids(run.tokenizer), UNKNOWN_ID} - {END_ID}
     limits = Limits(num_pieces=num_pieces, end_id=END_ID, forbidden_ids=tuple(sorted(unwanted)))
     scores = CachedScores(run.model.trunk, language_head(run.model))
-    found = strategy.decode(scores, prefix_of([row] * count, device_of(run)), limits)
-    return [continuation(run, ids, hypotheses[0]) for hypotheses in found]
+    rows = [row] if isinstance(strategy, Beam) else [row] * count
+    found = strategy.decode(scores, prefix_of(rows, device_of(run)), limits)
+    return [continuation(run, ids, each) for hypotheses in found for each in hypotheses]
 
 
 def require_causal(run: Run) -> None:

@@ -161,14 +161,7 @@ class LabelLearner:
         objective = Labels(self.label_weights)
         batches = self.feature_batches if self.transfer.mode == "frozen" else Ahead(self.batches)
         return Trainer(
-            objective,
-            self.recipe.learning,
-            self.plan,
-            batches,
-            after_step,
-            self.before_step,
-            # Another part of the trunk learns from time to time.
-            is_always_alike=self.transfer.mode != "gradual",
+            objective, self.recipe.learning, self.plan, batches, after_step, self.before_step
         )
 
     @cached_property

@@ -29,7 +29,7 @@ OBJECTIVE_NAMES = ("causal", "masked", "masked+next", "translation")
 HIDING_OBJECTIVES = ("masked", "masked+next")
 
 # Where a trunk that learned by each objective has the most to say of a whole text.
-POOLINGS: Mapping[str, Pooling] = {"causal": "last", "masked": "mean", "masked+next": "first"}
+POOLINGS: Mapping[str, Pooling] = {"causal": "mean", "masked": "mean", "masked+next": "first"}
 
 
 @dataclass(frozen=True, kw_only=True)

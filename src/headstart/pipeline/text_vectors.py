@@ -38,8 +38,9 @@ def text_vectors(
     if len(rows) == len(texts):
         return vector_RD
     ends = np.cumsum([0, *map(len, texts)]).tolist()
+    # A sum and no product, which would be rounded where products are done in half precision.
     joined = [
-        window_shares([text]).to(vector_RD) @ vector_RD[begin:end]
+        (window_shares([text]).to(vector_RD).T * vector_RD[begin:end]).sum(0, keepdim=True)
         for text, (begin, end) in zip(texts, pairwise(ends), strict=True)
     ]
     return torch.cat(joined)

@@ -109,6 +109,7 @@ class Trainer:
             judged.recorded = RecordedSteps(
                 lambda batch: self.learn_on_device(state, alike, batch),
                 state.optimiser.forget_gradients,
+                list(state.optimiser.parameters.values()),
             )
         return judged
 

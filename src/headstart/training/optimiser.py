@@ -1,7 +1,7 @@
 """AdamW over a model's parameters: matrices decay, norms and biases do not."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -45,11 +45,12 @@ class Optimiser:
             for is_sparse in (False, True)
         )
         betas = (config.beta1, config.beta2)
+        self._rates: DeviceRates | None = None
         self._parts: list[torch.optim.Optimizer] = []
         if dense:
             is_on_gpu = any(weights.is_cuda for weights in self.parameters.values())
             if is_on_gpu:
-                give_rates_on_device(dense)
+                self._rates = DeviceRates(dense)
             # On a GPU steps may be recorded, rates and all.
             self._parts.append(
                 torch.optim.AdamW(dense, lr=0.0, betas=betas, fused=True, capturable=is_on_gpu)
@@ -71,12 +72,12 @@ class Optimiser:
 
     def set_rate(self, rate: float) -> None:
         """Sets how far the next move goes."""
+        if self._rates is not None:
+            self._rates.set(rate)
+            return
         for part in self._parts:
             for group in part.param_groups:
-                if isinstance(group["lr"], Tensor):
-                    group["lr"].fill_(rate * group["rate_share"])
-                else:
-                    group["lr"] = rate * group["rate_share"]
+                group["lr"] = rate * group["rate_share"]
 
     def move_if(self, is_sound: Tensor) -> None:
         """Moves the weights on a GPU at the rate that was set; where something is not sound, by 0.
@@ -128,10 +129,20 @@ class Optimiser:
             owners[weights].state[weights][what] = value.to(device)
 
 
-def give_rates_on_device(groups: Iterable[dict[str, Any]]) -> None:
-    """Has the rate of each group of parameters in a tensor beside them."""
-    for group in groups:
-        group["lr"] = torch.zeros((), device=group["params"][0].device)
+class DeviceRates:
+    """The rates of groups of parameters, beside them on their device and set all at once."""
+
+    def __init__(self, groups: Sequence[dict[str, Any]]) -> None:
+        device = groups[0]["params"][0].device
+        shares = [group["rate_share"] for group in groups]
+        self._share_G = torch.tensor(shares, dtype=torch.float64, device=device)
+        self._rate_G = torch.zeros(len(groups), device=device)
+        for group, rate in zip(groups, self._rate_G, strict=True):
+            group["lr"] = rate
+
+    def set(self, rate: float) -> None:
+        """Gives each group its share of a rate."""
+        self._rate_G.copy_(self._share_G * rate)
 
 
 def decay_groups(

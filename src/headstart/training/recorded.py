@@ -8,13 +8,13 @@ seed of draws) or a reason for another recording (the shapes, the number of answ
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from headstart.objectives.objective import StepBatch
 
@@ -39,8 +39,12 @@ class Recording(NamedTuple):
 class RecordedSteps:
     """Does steps of a batch each, from a recording where there is one of its shape."""
 
-    def __init__(self, learn: Learn, forget_gradients: Callable[[], None]) -> None:
+    def __init__(
+        self, learn: Learn, forget_gradients: Callable[[], None], weights: Sequence[nn.Parameter]
+    ) -> None:
         self._learn = learn
+        self._weights = weights
+        self._learns: list[bool] = []
         self._forget_gradients = forget_gradients
         self._num_seen: Counter[Key] = Counter()
         self._recordings: dict[Key, Recording] = {}
@@ -50,6 +54,7 @@ class RecordedSteps:
 
     def do(self, batch: StepBatch) -> Tensor:
         """Does one step and returns its values, on the device."""
+        self._forget_if_others_learn()
         key = key_of(batch)
         if key not in self._recordings and self._is_due(key):
             self._record(key, batch)
@@ -63,6 +68,14 @@ class RecordedSteps:
             kept.copy_(new, non_blocking=True)
         recording.graph.replay()
         return recording.value_V
+
+    def _forget_if_others_learn(self) -> None:
+        """Drops what was recorded while other weights learned, as in a gradual transfer."""
+        learns = [weights.requires_grad for weights in self._weights]
+        if learns != self._learns:
+            self._learns = learns
+            self._recordings.clear()
+            self._num_seen.clear()
 
     def _is_due(self, key: Key) -> bool:
         """Whether a shape has been met often enough to be recorded, and there is room."""

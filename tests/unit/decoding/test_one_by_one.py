@@ -154,4 +154,4 @@ def test_limits_that_make_no_sense_are_refused():
 
 
 def test_table_lists_every_strategy():
-    assert set(STRATEGIES) == {"greedy", "sample"}
+    assert set(STRATEGIES) == {"greedy", "beam", "sample"}

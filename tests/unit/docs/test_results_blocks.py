@@ -181,7 +181,7 @@ def test_every_figure_that_is_shown_is_written(record, few, monkeypatch, tmp_pat
     assert shown == [
         "results-documents-curves",
         "results-documents-differences",
-        "results-topics-accuracy-by-labels",
-        "results-spam-accuracy-by-labels",
+        "results-topics-and-spam-topics-accuracy-by-labels",
+        "results-topics-and-spam-spam-accuracy-by-labels",
         "results-few-labels-seeds",
     ]

@@ -162,6 +162,46 @@ def test_decoder_reads_its_kept_source_as_it_reads_the_source(sources, data):
             assert_close(hidden_D, pair(alone)[0, -1])
 
 
+@every_trunk
+@a_few_times
+@given(rows=some_rows, data=st.data())
+def test_branches_go_on_as_if_each_were_a_row_alone(config, rows, data):
+    trunk = trunk_of(config)
+    kept = trunk.new_cache()
+    trunk.extend(left_padded(rows), kept)
+    texts = [[row] for row in rows]
+    for _ in range(4):
+        places = data.draw(st.lists(st.integers(0, len(texts) - 1), min_size=1, max_size=3))
+        kept.select(torch.tensor(places))
+        texts = [texts[place] for place in places]
+        width = data.draw(st.integers(1, 4))
+        parent = st.lists(st.integers(0, len(texts[0]) - 1), min_size=width, max_size=width)
+        parents = [data.draw(parent) for _ in texts]
+        pieces = [[data.draw(piece) for _ in range(width)] for _ in texts]
+        texts = [
+            [[*branches[old], new] for old, new in zip(olds, news, strict=True)]
+            for branches, olds, news in zip(texts, parents, pieces, strict=True)
+        ]
+        kept.branch(torch.tensor(parents))
+        hidden_BND = trunk.extend(Text(torch.tensor(pieces)), kept)
+        for branches, hidden_ND in zip(texts, hidden_BND, strict=True):
+            for row, hidden_D in zip(branches, hidden_ND, strict=True):
+                assert_close(hidden_D, last_alone(trunk, row))
+
+
+def test_branches_end_where_the_positions_end():
+    trunk = trunk_of(SINUSOIDAL)
+    kept = trunk.new_cache()
+    trunk.extend(Text(torch.ones(1, 79, dtype=torch.long)), kept)
+    for length in (80, 81):
+        kept.branch(torch.zeros(1, 3, dtype=torch.long))
+        if length == 80:
+            trunk.extend(Text(torch.ones(1, 3, dtype=torch.long)), kept)
+        else:
+            with pytest.raises(RecipeError, match=r"length of 81 .* from 1 to 80"):
+                trunk.extend(Text(torch.ones(1, 3, dtype=torch.long)), kept)
+
+
 def test_rows_that_leave_take_the_padding_they_caused_with_them():
     trunk = trunk_of(SINUSOIDAL)
     kept = trunk.new_cache()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from headstart.apps.recipes.base import base
 from headstart.apps.recipes.bert import bert
 from headstart.apps.recipes.compact import compact
 from headstart.models.initialisation import initialise
@@ -47,9 +48,12 @@ def tiny(recipe: Recipe, length: int = 48) -> Recipe:
     return replace(recipe, model=replace(recipe.model, trunk=trunk), length=length)
 
 
-@torch.no_grad()
 def tiny_run(recipe: Recipe, tokenizer: Tokenizer) -> Run:
-    recipe = with_vocabulary(tiny(recipe), tokenizer.size)
+    return shaken(with_vocabulary(tiny(recipe), tokenizer.size), tokenizer)
+
+
+@torch.no_grad()
+def shaken(recipe: Recipe, tokenizer: Tokenizer) -> Run:
     model = new_model(recipe.model)
     initialise(model, seed=1)
     generator = torch.Generator().manual_seed(2)
@@ -73,3 +77,17 @@ def tokenizer(texts) -> Tokenizer:
 @pytest.fixture(scope="session")
 def runs(tokenizer) -> dict[str, Run]:
     return {name: tiny_run(recipe(), tokenizer) for name, recipe in RECIPES.items()}
+
+
+@pytest.fixture(scope="session")
+def translator(tokenizer) -> Run:
+    """A translator with one vocabulary that has learned nothing."""
+    made = with_vocabulary(base(), tokenizer.size)
+    trunk = made.model.trunk
+    layer = replace(trunk.encoder.layer, width=32, num_heads=2, feed_forward_width=48, dropout=0.0)
+    small = replace(
+        trunk,
+        encoder=replace(trunk.encoder, layer=layer, num_layers=2, max_length=64),
+        decoder=replace(trunk.decoder, layer=layer, num_layers=2, max_length=64),
+    )
+    return shaken(replace(made, model=replace(made.model, trunk=small)), tokenizer)

@@ -159,6 +159,13 @@ def test_without_a_validation_file_groups_and_copies_stay_on_one_side(tmp_path):
     assert not sides[0] & sides[1]
 
 
+def test_no_more_are_held_out_than_it_takes_to_choose(tmp_path):
+    rows = [f"a text number {number},{number % 2}" for number in range(9_000)]
+    (tmp_path / "many.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    seen = read_labelled(ExamplesConfig(train=str(tmp_path / "many.csv")))
+    assert (len(seen.train), len(seen.valid)) == (8_000, 1_000)
+
+
 def test_another_draw_splits_otherwise_where_there_is_no_validation_file(tmp_path):
     config = config_of(tmp_path, planted(60))
     splits = {tuple(texts(read_labelled(replace(config, draw=n)).valid)) for n in range(4)}

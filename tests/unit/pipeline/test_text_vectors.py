@@ -59,3 +59,14 @@ def test_someone_who_would_rather_stop_is_asked_before_each_batch(monkeypatch):
     with pytest.raises(ScoringStopped):
         text_vectors(model, [rows_of(4), rows_of(5), rows_of(6), rows_of(7)], stop_at_the_third)
     assert len(asked) == 3
+
+
+def test_windows_are_joined_in_single_precision_where_products_are_done_in_half():
+    model = run_of(recipe_of("compact-masked")).model
+    texts = [rows_of(9, 4), rows_of(7), rows_of(5, 5, 2)]
+    expected_ND = text_vectors(model, texts)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        vector_ND = text_vectors(model, texts)
+    # A head outside of that block takes them as they are.
+    assert vector_ND.dtype == torch.float32
+    torch.testing.assert_close(vector_ND, expected_ND, rtol=0.1, atol=0.1)

@@ -464,3 +464,25 @@ def test_the_tokenizer_of_a_cold_start_is_that_of_the_training_texts_or_a_given_
     given = replace(transferring(None, files), tokenizer=start / "tokenizer")
     begin_transfer(given, tmp_path / "run", Watch())
     assert read_recipe(tmp_path / "run").model.trunk.vocabulary_size == tokenizer().size
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    "how",
+    [
+        *SETTINGS.values(),
+        settings("full", length=8, long_texts="windows"),
+        settings("gradual", epochs=8),
+        settings("frozen", length=8, long_texts="windows", dropout=0.0),
+    ],
+)
+def test_a_gpu_transfers_what_a_processor_then_answers(start, tmp_path, how):
+    files = write_examples(tmp_path / "examples", num_train=96)
+    wanted = transferring(start, files, how)
+    folder = tmp_path / "run"
+    transfer(replace(wanted, place=replace(wanted.place, device="cuda")), folder)
+    kept = safetensors.torch.load_file(folder / "test.safetensors")["probabilities"].numpy()
+    texts = [text for text, _ in planted(18, seed=3)]
+    answered = np.stack(list(probabilities(load_classifier(folder, "cpu"), texts)))
+    # Products on a GPU are rounded to fewer digits.
+    np.testing.assert_allclose(answered, kept, atol=0.01)

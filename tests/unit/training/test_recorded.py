@@ -114,6 +114,21 @@ def test_steps_are_recorded_once_they_are_known(toy):
 
 
 @pytest.mark.gpu
+def test_other_weights_learn_once_they_are_thawed(toy):
+    def thaw_later(state):
+        for name, weights in state.model.named_parameters():
+            weights.requires_grad_(requires_grad=state.step >= 6 or "layers.0" not in name)
+
+    one, other = (Learned(toy, "causal", is_recorded=is_recorded) for is_recorded in (True, False))
+    first = one.weights()
+    for each in (one, other):
+        replace(each.trainer, before_step=thaw_later).run(each.state)
+    for name, weights in one.weights().items():
+        torch.testing.assert_close(weights, other.weights()[name], rtol=1e-3, atol=1e-4)
+        assert not torch.equal(weights, first[name]), name
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("last_good", [1, 7])
 def test_a_recorded_step_that_is_no_number_moves_nothing(toy, last_good):
     learned = Learned(toy, "masked", is_recorded=True)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from headstart.apps.cli.check import ColumnOptions, column_options
+from headstart.apps.cli.compared_pairs import Asked as AskedOfPairs
+from headstart.apps.cli.compared_pairs import ComparedPairs, compare_pairs, compared_pair_options
 from headstart.apps.cli.example_files import absolute
 from headstart.apps.cli.options import THREADS, json_option, packed
 from headstart.apps.cli.output import print_json, print_tables
@@ -35,6 +37,8 @@ Examples:
     --sizes 100,400,1600 --seeds 3 --minutes 30 --out compared
   headstart compare --from runs/a --from runs/b --systems warm,gradual,tfidf --out compared \\
     --train train.csv --test test.csv --length 512
+  headstart compare --from runs/fr --source train.fr --target train.en --test-source test.fr \\
+    --test-target test.en --seeds 3 --out compared
   headstart compare --out compared --redraw
 """
 
@@ -186,6 +190,7 @@ rival_options = packed(
 @column_options
 @rival_options
 @extent_options
+@compared_pair_options
 @click.option("--out", type=FOLDER, required=True, help="Folder for jobs, results and report.")
 @click.option("--redraw", is_flag=True, help="Draw the report again from results.json alone.")
 @json_option
@@ -194,6 +199,7 @@ def compare(
     columns: ColumnOptions,
     rivals: Rivals,
     extent: Extent,
+    pairs: ComparedPairs,
     out: Path,
     redraw: bool,
     as_json: bool,
@@ -203,9 +209,14 @@ def compare(
     The trunk is fine-tuned warm, cold and frozen, beside TF-IDF with logistic regression and the
     majority, with the same labels, seeds and budget. Each job is a run in OUT/jobs; a comparison
     that was stopped or killed is gone on with by the same command.
+
+    With --source and --target translators are compared: warm against cold, by BLEU on the test.
     """
     if redraw:
         show_redrawn(out, as_json=as_json)
+        return
+    if pairs.are_given:
+        compare_pairs(asked_of_pairs(asked, rivals, extent), pairs, out, as_json=as_json)
         return
     require_question(asked)
     # Before torch is imported: whoever comes second is turned away at once.
@@ -215,6 +226,39 @@ def compare(
         results = run_comparison(to_comparison(asked, columns, rivals, extent), out, watch, show)
     show_results(out, results, as_json=as_json)
     exit_if_stopped(signals)
+
+
+def asked_of_pairs(asked: Asked, rivals: Rivals, extent: Extent) -> AskedOfPairs:
+    """Returns what is asked about translators, or fails for what only classifiers have."""
+    from headstart.pipeline.planning import Place
+    from headstart.pipeline.this_machine import choose_device
+
+    of_examples = {
+        "--train": asked.train,
+        "--valid": asked.valid,
+        "--test": asked.test,
+        "--text-column": asked.text_column,
+        "--systems": None if rivals.systems == USUAL_KINDS else rivals.systems,
+        "--unlabelled": rivals.unlabelled or None,
+        "--epochs": rivals.epochs,
+        "--length": rivals.length,
+        "--long-texts": rivals.long_texts,
+        "--sizes": extent.sizes,
+        "--rates": extent.rates or None,
+        "--workers": extent.num_workers,
+    }
+    if idle := [name for name, value in of_examples.items() if value is not None]:
+        raise click.UsageError(
+            f"{idle[0]!r} is about examples with labels, but translators learn from pairs. Leave "
+            "it out, or leave out '--source' and '--target'."
+        )
+    return AskedOfPairs(
+        starts=asked.starts,
+        num_seeds=extent.num_seeds,
+        minutes=extent.minutes,
+        place=Place(device=choose_device(extent.device), num_threads=extent.num_threads),
+        skip_bad=asked.skip_bad,
+    )
 
 
 def require_question(asked: Asked) -> None:
@@ -281,9 +325,17 @@ def show_results(folder: Path, results: dict[str, Any] | None, *, as_json: bool)
 
 def show_redrawn(folder: Path, *, as_json: bool) -> None:
     """Draws a report again, and says where it is."""
+    from headstart.files import read_json
     from headstart.pipeline.comparing.report import redraw_report
+    from headstart.pipeline.run_files import RESULTS_FILE
+    from headstart.pipeline.translator_report import is_of_translators, write_translator_report
 
-    paths = redraw_report(folder)
+    results = read_json(folder / RESULTS_FILE)
+    if is_of_translators(results):
+        assert isinstance(results, dict)
+        paths = [write_translator_report(results, folder)]
+    else:
+        paths = redraw_report(folder)
     if as_json:
         print_json({"written": [str(path) for path in paths]})
         return

@@ -10,6 +10,12 @@ import click
 
 from headstart.apps.cli.options import json_option
 from headstart.apps.cli.output import print_json, print_tables
+from headstart.apps.cli.pair_test import (
+    PairOptions,
+    pair_test_options,
+    refuse_pairs,
+    show_translation,
+)
 from headstart.apps.cli.pretrain import FOLDER, absolute
 from headstart.apps.cli.progress import shown_work
 from headstart.apps.cli.reading import (
@@ -36,6 +42,7 @@ Examples:
   headstart evaluate runs/reviews --test other.txt
   headstart evaluate runs/lab --test other.txt --figures figures
   headstart evaluate runs/classifier --test test.csv
+  headstart evaluate runs/en-de --source test.en --target test.de --against runs/other
 """
 
 
@@ -44,9 +51,9 @@ Examples:
 @click.option(
     "--test",
     multiple=True,
-    required=True,
-    help="Text, or examples for a classifier; may be given several times.",
+    help="Text, examples for a classifier, or tables of pairs; may be given several times.",
 )
+@pair_test_options
 @click.option("--figures", type=FOLDER, help="Folder for the loss by position, as PNG and SVG.")
 @place_options
 @reading_options
@@ -55,13 +62,14 @@ Examples:
 def evaluate(
     run: Path,
     test: tuple[str, ...],
+    pairs: PairOptions,
     figures: Path | None,
     place: Place,
     reading: ReadingOptions,
     label_column: str | None,
     as_json: bool,
 ) -> None:
-    """Score a run on text or examples it has not learned from.
+    """Score a run on text, examples or pairs it has not learned from.
 
     A language model: loss, perplexity and bits for each byte, over the whole vocabulary; then the
     loss by position, in texts of one, two and four times the trained length, where the trunk's
@@ -69,13 +77,22 @@ def evaluate(
 
     A classifier: accuracy with its interval, macro-F1, calibration and confusion, on the full test
     and on the clean one, without what the run or its trunk has seen before.
+
+    A translator: BLEU and chrF by sacreBLEU with their signatures and intervals, and the loss; with
+    --against, how far it is from another on the same sentences.
     """
-    if read_recipe(run).transfer is None:
+    task = read_recipe(run).task
+    if figures is not None and task != "language-model":
+        kind = "classifier" if task == "classification" else "translator"
+        raise RunError(f"{run} is a {kind}, which has no loss by position. Leave --figures out.")
+    if task == "translation":
+        show_translation(run, test, pairs, place, reading, as_json)
+        return
+    refuse_pairs(run, pairs)
+    if not test:
+        raise click.UsageError("Missing option '--test'.")
+    if task == "language-model":
         show_language(run, scored(run, test, place, reading), figures, as_json=as_json)
-    elif figures is not None:
-        raise RunError(
-            f"{run} is a classifier, which has no loss by position. Leave --figures out."
-        )
     else:
         show_labels(run, test, place, reading, label_column, as_json)
 

@@ -24,8 +24,16 @@ Examples:
   headstart generate RUN "Bonjour les"
   headstart generate RUN "Bonjour les" --count 5 --seed 3 --pieces 40
   headstart generate RUN "Bonjour les" --strategy greedy
+  headstart generate RUN "Bonjour les" --strategy beam --count 3
   echo "Bonjour les" | headstart generate RUN -
 """
+WAYS = {
+    "sample": "sample draws one piece after another",
+    "greedy": "greedy takes the likeliest piece each time",
+    "beam": "beam searches and draws nothing",
+}
+# As many as translators keep.
+BEAM_WIDTH = 4
 # They are written side by side, and each takes memory.
 MOST_TEXTS = 100
 
@@ -35,6 +43,7 @@ class Choosing:
     """How pieces are chosen; what is left out has a default where it applies."""
 
     strategy: str
+    beam: int | None
     temperature: float | None
     top_k: int | None
     top_p: float | None
@@ -45,10 +54,13 @@ choosing_options = packed(
     Choosing,
     click.option(
         "--strategy",
-        type=click.Choice(["sample", "greedy"]),
+        type=click.Choice(["sample", "greedy", "beam"]),
         default="sample",
         show_default=True,
-        help="Draw pieces, or take the likeliest each time.",
+        help="Draw pieces, take the likeliest each time, or search for the likeliest text.",
+    ),
+    click.option(
+        "--beam", type=int, help=f"Beginnings that a beam keeps.  [default: {BEAM_WIDTH}]"
     ),
     click.option(
         "--temperature",
@@ -76,7 +88,7 @@ choosing_options = packed(
     type=click.IntRange(1, MOST_TEXTS),
     default=1,
     show_default=True,
-    help="How many texts to draw.",
+    help="How many texts to write.",
 )
 @workplace_options
 @json_option
@@ -92,7 +104,8 @@ def generate(
     """Let a causal run write on behind PROMPT.
 
     Without a prompt it begins a new text; a dash reads the prompt from standard input. Pieces are
-    drawn by their probability; the same seed gives the same text again.
+    drawn by their probability; the same seed gives the same text again. A beam gives the likeliest
+    texts that it finds, best first.
     """
     strategy = strategy_of(choosing, workplace.seed, count)
     prompt = given_text(prompt)
@@ -102,6 +115,8 @@ def generate(
     found = write(opened, prompt, strategy, pieces, count)
     if as_json:
         settings = {"strategy": choosing.strategy, **vars(strategy)}
+        # Which text is drawn is said by its place alone.
+        settings.pop("row_numbers", None)
         texts = [asdict(one) for one in found]
         print_json({"prompt": prompt, "choosing": settings, "texts": texts})
         return
@@ -110,9 +125,14 @@ def generate(
 
 def strategy_of(choosing: Choosing, seed: int, count: int) -> Strategy:
     """Returns the strategy that was asked for, or says which options do not go together."""
+    from headstart.decoding.beam import Beam
     from headstart.decoding.greedy import Greedy
     from headstart.decoding.sampling import Sampling
 
+    refuse_idle(choosing, count)
+    if choosing.strategy == "beam":
+        width = max(BEAM_WIDTH, count) if choosing.beam is None else choosing.beam
+        return Beam(width=width, num_best=count)
     if choosing.strategy == "sample":
         return Sampling(
             temperature=TEMPERATURE if choosing.temperature is None else choosing.temperature,
@@ -120,18 +140,26 @@ def strategy_of(choosing: Choosing, seed: int, count: int) -> Strategy:
             top_p=TOP_P if choosing.top_p is None else choosing.top_p,
             seed=seed,
         )
-    settings = {
-        "--temperature": choosing.temperature,
-        "--top-k": choosing.top_k,
-        "--top-p": choosing.top_p,
-        "--count": None if count == 1 else count,
-    }
-    if idle := [name for name, value in settings.items() if value is not None]:
-        raise RecipeError(
-            f"{', '.join(idle)} would change nothing: greedy takes the likeliest piece each time. "
-            "Leave it out, or choose --strategy sample."
-        )
     return Greedy()
+
+
+def refuse_idle(choosing: Choosing, count: int) -> None:
+    """Raises an error for options that a strategy has no use for."""
+    of_draws = ("temperature", "top_k", "top_p") if choosing.strategy != "sample" else ()
+    of_beams = ("beam",) if choosing.strategy != "beam" else ()
+    idle = [
+        f"--{name.replace('_', '-')}"
+        for name in (*of_draws, *of_beams)
+        if getattr(choosing, name) is not None
+    ]
+    if choosing.strategy == "greedy" and count > 1:
+        idle.append("--count")
+    if idle:
+        other = "beam" if "--beam" in idle else "sample"
+        raise RecipeError(
+            f"{', '.join(idle)} would change nothing: {WAYS[choosing.strategy]}. "
+            f"Leave it out, or choose --strategy {other}."
+        )
 
 
 def show(found: list[Continuation]) -> None:

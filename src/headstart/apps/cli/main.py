@@ -25,6 +25,7 @@ from headstart.apps.cli.runs import runs
 from headstart.apps.cli.tokenizer import tokenizer
 from headstart.apps.cli.train_translator import train_translator
 from headstart.apps.cli.transfer import transfer
+from headstart.apps.cli.translate import translate
 from headstart.errors import HeadstartError
 
 COMMANDS: Mapping[str, click.Command] = {
@@ -40,6 +41,7 @@ COMMANDS: Mapping[str, click.Command] = {
     "evaluate": evaluate,
     "runs": runs,
     "predict": predict,
+    "translate": translate,
     "generate": generate,
     "fill": fill,
     "embed": embed,

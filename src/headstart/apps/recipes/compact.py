@@ -18,7 +18,7 @@ def compact(objective: str = "masked") -> Recipe:
             num_heads=6,
             feed_forward_width=512,
         ),
-        pooling="mean" if objective == "masked" else "last",
+        pooling="mean",
         length=256,
         sequences_per_step=16,
         hiding=WORDS_HIDDEN,

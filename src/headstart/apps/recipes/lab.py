@@ -29,7 +29,7 @@ def lab() -> Recipe:
         name="lab",
         objective="causal",
         model=ModelConfig(trunk=trunk, head=LanguageHeadConfig(is_tied=False, has_bias=True)),
-        pooling="last",
+        pooling="mean",
         length=256,
         sequences_per_step=16,
         learning=LearningConfig(peak_rate=2e-3),

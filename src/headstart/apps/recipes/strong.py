@@ -19,7 +19,7 @@ def strong(objective: str = "masked") -> Recipe:
             # Two thirds of 4·d, up to a multiple of 128: three matrices weigh what two would.
             feed_forward_width=1_408,
         ),
-        pooling="mean" if objective == "masked" else "last",
+        pooling="mean",
         length=256,
         sequences_per_step=128,
         hiding=WORDS_HIDDEN,

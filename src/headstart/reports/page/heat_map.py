@@ -17,27 +17,23 @@ NUM_SHADES = 256
 def heat_map(shares: NDArray[np.float32], title: str) -> Html:
     """Returns a map as a drawing as wide as its place; the title is read aloud."""
     height, width = shares.shape
+    inside = [element("title", escape(title)), *heat_map_image(shares, width, height)]
+    size = {"viewBox": f"0 0 {width} {height}", "role": "img", "aria-label": title}
+    return element("svg", inside, size)
+
+
+def heat_map_image(shares: NDArray[np.float32], width: int, height: int) -> list[Html]:
+    """Returns a map of a size inside a drawing, in a frame."""
     address = "data:image/png;base64," + base64.b64encode(png(shares)).decode()
-    image = {
-        "href": address,
-        "width": str(width),
-        "height": str(height),
-        "style": "image-rendering:pixelated",
-    }
+    size = {"width": str(width), "height": str(height)}
+    image = {"href": address, **size, "style": "image-rendering:pixelated"}
     frame = {
-        "width": str(width),
-        "height": str(height),
+        **size,
         "fill": "none",
         "stroke": "var(--line)",
         "vector-effect": "non-scaling-stroke",
     }
-    inside = [
-        element("title", escape(title)),
-        element("image", (), image),
-        element("rect", (), frame),
-    ]
-    size = {"viewBox": f"0 0 {width} {height}", "role": "img", "aria-label": title}
-    return element("svg", inside, size)
+    return [element("image", (), image), element("rect", (), frame)]
 
 
 def png(shares: NDArray[np.float32]) -> bytes:
