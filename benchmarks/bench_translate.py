@@ -26,7 +26,7 @@ from headstart.models.model import new_model
 from headstart.pipeline.recipe import with_vocabulary
 from headstart.pipeline.run_folder import Run
 from headstart.pipeline.translate import TranslationWriter, load_translator, translate_texts
-from headstart.pipeline.translation_settings import TranslationSettings
+from headstart.pipeline.translating.translation_settings import TranslationSettings
 from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer
 from headstart.tokenizers.pieces import BASIC_PIECES, END_ID, PADDING_ID
 

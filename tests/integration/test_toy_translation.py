@@ -7,12 +7,12 @@ import pytest
 from headstart.apps.recipes.small import small
 from headstart.corpora.generated_pairs import GeneratedPairsConfig, write_generated_pairs
 from headstart.pipeline import training_run
-from headstart.pipeline.greedy_translations import greedy_translations
-from headstart.pipeline.pairs import PairsConfig
 from headstart.pipeline.planning import Budget, Place
 from headstart.pipeline.recipe import Recipe, with_vocabulary
 from headstart.pipeline.run_files import read_results
 from headstart.pipeline.train_translator import Translating, train_translator
+from headstart.pipeline.translating.greedy_translations import greedy_translations
+from headstart.pipeline.translating.pairs import PairsConfig
 
 
 def toy_recipe() -> Recipe:

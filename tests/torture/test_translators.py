@@ -32,10 +32,10 @@ from headstart.apps.recipes.small import small
 from headstart.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from headstart.errors import RunError
 from headstart.files import PART
-from headstart.pipeline.paired_recipe import paired
 from headstart.pipeline.run_files import RECIPE_FILE
 from headstart.pipeline.train_translator import read_started
-from headstart.pipeline.translation_learner import TranslationLearner
+from headstart.pipeline.translating.paired_recipe import paired
+from headstart.pipeline.translating.translation_learner import TranslationLearner
 
 NUM_STOPS = count(4, 40)
 NUM_KILLS_AT_THE_BEGINNING = count(2, 30)

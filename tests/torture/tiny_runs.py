@@ -18,8 +18,6 @@ from headstart.pipeline.corpus_stores import CorpusConfig, corpus_stores
 from headstart.pipeline.examples import read_examples_config, read_labelled
 from headstart.pipeline.label_learner import LabelLearner
 from headstart.pipeline.language_learner import LanguageLearner, new_learner
-from headstart.pipeline.pair_rows import limits_of, ready_pairs
-from headstart.pipeline.pairs import read_pairs_config, read_parallel
 from headstart.pipeline.planning import Budget, Place
 from headstart.pipeline.pretrain import Pretraining, begin
 from headstart.pipeline.recipe import Recipe, with_objective
@@ -39,7 +37,9 @@ from headstart.pipeline.run_files import (
 from headstart.pipeline.run_folder import read_corpus, read_start
 from headstart.pipeline.run_log import CLOCK_FIELDS, read_log
 from headstart.pipeline.transfer import new_label_learner
-from headstart.pipeline.translation_learner import TranslationLearner
+from headstart.pipeline.translating.pair_rows import limits_of, ready_pairs
+from headstart.pipeline.translating.pairs import read_pairs_config, read_parallel
+from headstart.pipeline.translating.translation_learner import TranslationLearner
 from headstart.pipeline.watch import Watch
 from headstart.tokenizers.folder import load_tokenizer
 

@@ -17,10 +17,10 @@ from headstart.corpora.generated_pairs import (
 from headstart.models.config import EncoderDecoderConfig
 from headstart.models.heads.config import LanguageHeadConfig, ModelConfig
 from headstart.objectives.translation_config import TranslationConfig
-from headstart.pipeline.pairs import PairsConfig
 from headstart.pipeline.planning import Budget, Place
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.train_translator import Translating, begin_translator
+from headstart.pipeline.translating.pairs import PairsConfig
 from headstart.pipeline.watch import Watch
 from headstart.tokenizers.folder import save_tokenizer
 from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer

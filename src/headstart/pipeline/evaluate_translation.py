@@ -15,9 +15,9 @@ from headstart.evaluation.translation import (
     paired_bootstrap,
     translation_scores,
 )
-from headstart.pipeline.pair_copies import are_copied_by
-from headstart.pipeline.pair_scoring import as_batch, pair_row, parts, room_of
 from headstart.pipeline.run_folder import Run
+from headstart.pipeline.translating.pair_copies import are_copied_by
+from headstart.pipeline.translating.pair_scoring import as_batch, pair_row, parts, room_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,14 +23,14 @@ from headstart.evaluation.translation_explanation import (
 from headstart.files import write_bytes
 from headstart.models.inspection import PairWeights, pair_weights
 from headstart.models.masks import causal
-from headstart.pipeline.pair_scoring import (
+from headstart.pipeline.run_folder import Run
+from headstart.pipeline.translate import Translation
+from headstart.pipeline.translating.pair_scoring import (
     PairRow,
     as_pairs,
     room_of,
     written_log_probabilities,
 )
-from headstart.pipeline.run_folder import Run
-from headstart.pipeline.translate import Translation
 from headstart.reports.page import page_html
 from headstart.reports.translation_page import translation_page
 from headstart.tokenizers.tokenizer import Tokenizer

@@ -15,22 +15,6 @@ from headstart.models.initialisation import initialise
 from headstart.models.model import new_model
 from headstart.pipeline.label_learner import tidy_transfer
 from headstart.pipeline.learner import settle
-from headstart.pipeline.pair_rows import ReadyPairs, limits_of, ready_pairs
-from headstart.pipeline.pair_tokenizers import (
-    PairTokenizers,
-    fingerprints,
-    keep_tokenizers,
-    read_tokenizers,
-    tokenizers_in,
-)
-from headstart.pipeline.pairs import (
-    PairsConfig,
-    Parallel,
-    pair_hashes,
-    read_pairs_config,
-    read_parallel,
-    write_pairs_config,
-)
 from headstart.pipeline.planning import Budget, Place, first_plan, measured_plan
 from headstart.pipeline.pretrain import fitting_tokenizer
 from headstart.pipeline.recipe import Recipe, with_vocabularies
@@ -57,7 +41,23 @@ from headstart.pipeline.run_folder import (
 )
 from headstart.pipeline.tensorboard import tensorboard_writer
 from headstart.pipeline.training_run import TrainingRun
-from headstart.pipeline.translation_learner import TranslationLearner
+from headstart.pipeline.translating.pair_rows import ReadyPairs, limits_of, ready_pairs
+from headstart.pipeline.translating.pair_tokenizers import (
+    PairTokenizers,
+    fingerprints,
+    keep_tokenizers,
+    read_tokenizers,
+    tokenizers_in,
+)
+from headstart.pipeline.translating.pairs import (
+    PairsConfig,
+    Parallel,
+    pair_hashes,
+    read_pairs_config,
+    read_parallel,
+    write_pairs_config,
+)
+from headstart.pipeline.translating.translation_learner import TranslationLearner
 from headstart.pipeline.watch import Watch
 from headstart.tokenizers.folder import load_tokenizer
 from headstart.tokenizers.learning import TokenizerConfig, lines_of

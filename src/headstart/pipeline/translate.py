@@ -17,13 +17,13 @@ from headstart.decoding.strategy import Hypothesis, Limits, Strategy
 from headstart.errors import DataError, RecipeError, RunError
 from headstart.models.config import EncoderDecoderConfig
 from headstart.models.model import language_head
-from headstart.pipeline.copied_words import with_copied_words
 from headstart.pipeline.feeding import as_text, device_of, special_ids
-from headstart.pipeline.pair_scoring import target_tokenizer_of
 from headstart.pipeline.run_folder import Run, load_run
-from headstart.pipeline.side_by_side import side_by_side
-from headstart.pipeline.source_parts import SourcePart, parts_of
-from headstart.pipeline.translation_settings import TranslationSettings
+from headstart.pipeline.translating.copied_words import with_copied_words
+from headstart.pipeline.translating.pair_scoring import target_tokenizer_of
+from headstart.pipeline.translating.side_by_side import side_by_side
+from headstart.pipeline.translating.source_parts import SourcePart, parts_of
+from headstart.pipeline.translating.translation_settings import TranslationSettings
 from headstart.tokenizers.pieces import END_ID, START_ID, UNKNOWN_ID
 from headstart.tokenizers.tokenizer import Ids
 

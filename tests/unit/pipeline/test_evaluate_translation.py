@@ -18,7 +18,7 @@ from headstart.pipeline.evaluate_translation import (
     loss_on,
     read_test_pairs,
 )
-from headstart.pipeline.pair_scoring import pair_row, written_log_probabilities
+from headstart.pipeline.translating.pair_scoring import pair_row, written_log_probabilities
 
 
 def pairs_of(texts, num_pairs=8):

@@ -11,9 +11,9 @@ from headstart.pipeline.explain_translation import (
     explain_translation,
     write_translation_page,
 )
-from headstart.pipeline.pair_scoring import pair_row, written_log_probabilities
 from headstart.pipeline.translate import Alternative, Translation, translate_texts
-from headstart.pipeline.translation_settings import TranslationSettings
+from headstart.pipeline.translating.pair_scoring import pair_row, written_log_probabilities
+from headstart.pipeline.translating.translation_settings import TranslationSettings
 from headstart.tokenizers.pieces import END_ID
 
 

@@ -10,11 +10,12 @@ from headstart.errors import DataError, RecipeError, RunError
 from headstart.models.initialisation import initialise
 from headstart.models.inputs import SourceAndTarget, Text
 from headstart.models.model import new_model
-from headstart.pipeline import copied_words, translate
+from headstart.pipeline import translate
+from headstart.pipeline.translating import copied_words
 from headstart.pipeline.run_folder import Run
-from headstart.pipeline.source_parts import SourcePart
 from headstart.pipeline.translate import translate_texts
-from headstart.pipeline.translation_settings import TranslationSettings
+from headstart.pipeline.translating.source_parts import SourcePart
+from headstart.pipeline.translating.translation_settings import TranslationSettings
 from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer
 from headstart.tokenizers.pieces import END_ID, START_ID, UNKNOWN_ID
 

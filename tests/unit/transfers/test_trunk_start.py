@@ -11,8 +11,8 @@ from headstart.apps.recipes.small import small
 from headstart.errors import RecipeError, RunError
 from headstart.models.initialisation import initialise
 from headstart.models.model import new_model
-from headstart.pipeline.paired_recipe import paired
 from headstart.pipeline.recipe import Recipe, model_for, with_vocabulary
+from headstart.pipeline.translating.paired_recipe import paired
 from headstart.transfers.trunk_start import start_from
 
 RECIPES = {

@@ -328,7 +328,10 @@ def show_redrawn(folder: Path, *, as_json: bool) -> None:
     from headstart.files import read_json
     from headstart.pipeline.comparing.report import redraw_report
     from headstart.pipeline.run_files import RESULTS_FILE
-    from headstart.pipeline.translator_report import is_of_translators, write_translator_report
+    from headstart.pipeline.translating.translator_report import (
+        is_of_translators,
+        write_translator_report,
+    )
 
     results = read_json(folder / RESULTS_FILE)
     if is_of_translators(results):

@@ -20,7 +20,7 @@ from headstart.files import locked
 
 if TYPE_CHECKING:
     from headstart.pipeline.planning import Budget, Place
-    from headstart.pipeline.translator_jobs import TranslatorQuestion
+    from headstart.pipeline.translating.translator_jobs import TranslatorQuestion
     from headstart.pipeline.watch import Watch
 
 FILE = click.Path(path_type=Path)
@@ -78,9 +78,9 @@ def compare_pairs(asked: Asked, pairs: ComparedPairs, out: Path, *, as_json: boo
         from headstart.corpora.places import Complaints
         from headstart.pipeline.compare_translators import compare_translators
         from headstart.pipeline.evaluate_translation import PairTest, read_test_pairs
-        from headstart.pipeline.pair_copies import are_copied
-        from headstart.pipeline.translator_jobs import keep_question, worker
-        from headstart.pipeline.translator_report import write_translator_report
+        from headstart.pipeline.translating.pair_copies import are_copied
+        from headstart.pipeline.translating.translator_jobs import keep_question, worker
+        from headstart.pipeline.translating.translator_report import write_translator_report
 
         question = to_question(asked, pairs)
         reading = Reading(meter=Meter(), complaints=Complaints(skips_bad=asked.skip_bad))
@@ -113,10 +113,10 @@ def working(out: Path) -> Iterator[tuple[Stopping, Watch]]:
 def to_question(asked: Asked, pairs: ComparedPairs) -> TranslatorQuestion:
     """Returns what the options mean, or fails where something is missing."""
     from headstart.apps.recipes.small import small
-    from headstart.pipeline.paired_recipe import paired
-    from headstart.pipeline.pairs import PairsConfig
     from headstart.pipeline.run_files import read_start_recipe
-    from headstart.pipeline.translator_jobs import TranslatorQuestion
+    from headstart.pipeline.translating.paired_recipe import paired
+    from headstart.pipeline.translating.pairs import PairsConfig
+    from headstart.pipeline.translating.translator_jobs import TranslatorQuestion
 
     if len(asked.starts) != 1:
         raise click.UsageError(

@@ -12,7 +12,7 @@ from headstart.apps.cli.options import packed
 from headstart.apps.cli.values import COUNT_TYPE
 
 if TYPE_CHECKING:
-    from headstart.pipeline.pairs import PairsConfig
+    from headstart.pipeline.translating.pairs import PairsConfig
 
 FILE = click.Path(path_type=Path)
 
@@ -31,7 +31,7 @@ class PairFiles:
 
     def to_config(self, draw: int) -> PairsConfig:
         """Returns where the pairs are, wherever a run is gone on with."""
-        from headstart.pipeline.pairs import PairsConfig
+        from headstart.pipeline.translating.pairs import PairsConfig
 
         return PairsConfig(
             source=str(self.source.resolve()),

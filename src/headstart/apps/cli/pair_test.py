@@ -98,7 +98,7 @@ def show_translation(
 def translations(run: Run, sources: list[str], beam: int | None) -> list[str]:
     """Returns a run's translations of all texts, and shows how far it is."""
     from headstart.pipeline.translate import translate_texts
-    from headstart.pipeline.translation_settings import TranslationSettings
+    from headstart.pipeline.translating.translation_settings import TranslationSettings
 
     how = TranslationSettings() if beam is None else TranslationSettings(beam=beam)
     with shown_progress(f"Translating with {run.folder}", len(sources)) as advance:

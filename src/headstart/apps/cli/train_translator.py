@@ -23,8 +23,8 @@ from headstart.apps.recipes.small import small
 from headstart.errors import RecipeError
 from headstart.files import locked
 from headstart.models.config import EncoderDecoderConfig
-from headstart.pipeline.paired_recipe import paired
 from headstart.pipeline.run_files import read_start_recipe
+from headstart.pipeline.translating.paired_recipe import paired
 from headstart.training.config import ScheduleKind
 
 if TYPE_CHECKING:

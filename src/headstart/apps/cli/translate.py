@@ -21,7 +21,7 @@ from headstart.corpora.places import Complaints
 from headstart.corpora.sources import find_files
 from headstart.errors import DataError, RecipeError
 from headstart.files import check_writable
-from headstart.pipeline.translation_settings import TranslationSettings
+from headstart.pipeline.translating.translation_settings import TranslationSettings
 
 if TYPE_CHECKING:
     from headstart.pipeline.run_folder import Run

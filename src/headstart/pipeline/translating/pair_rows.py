@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from headstart.corpora.pairs import Pair
 from headstart.corpora.places import Complaints, Place
 from headstart.errors import DataError
-from headstart.pipeline.pair_tokenizers import PairTokenizers
-from headstart.pipeline.pairs import FEWEST_PIECES_JUDGED, REMEDY, PairsConfig, Parallel
 from headstart.pipeline.recipe import Recipe
+from headstart.pipeline.translating.pair_tokenizers import PairTokenizers
+from headstart.pipeline.translating.pairs import FEWEST_PIECES_JUDGED, REMEDY, PairsConfig, Parallel
 from headstart.tokenizers.tokenizer import CutTexts, Ids
 
 # A start or an end stands beside the pieces of each side.

@@ -19,12 +19,12 @@ from headstart.evaluation.translation import corpus_bleu
 from headstart.models.initialisation import initialise
 from headstart.models.model import Model, new_model
 from headstart.objectives.translation import PairBatch, Translation, to_pair_batch
-from headstart.pipeline.greedy_translations import greedy_translations
 from headstart.pipeline.label_learner import tidy_transfer
 from headstart.pipeline.learner import Done, ScoringStopped, ShouldStop, never
-from headstart.pipeline.pair_rows import PairRows, ReadyPairs
-from headstart.pipeline.pair_tokenizers import PairTokenizers
 from headstart.pipeline.recipe import Recipe
+from headstart.pipeline.translating.greedy_translations import greedy_translations
+from headstart.pipeline.translating.pair_rows import PairRows, ReadyPairs
+from headstart.pipeline.translating.pair_tokenizers import PairTokenizers
 from headstart.randomness import derive_seed
 from headstart.training.averaging import AveragedWeights
 from headstart.training.config import PlanConfig

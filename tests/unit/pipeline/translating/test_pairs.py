@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headstart.errors import DamagedFileError, DataError, RecipeError
-from headstart.pipeline.pairs import (
+from headstart.pipeline.translating.pairs import (
     MOST_HELD_OUT,
     PairsConfig,
     pair_hashes,

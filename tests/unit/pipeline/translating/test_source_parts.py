@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headstart.pipeline.source_parts import parts_of
+from headstart.pipeline.translating.source_parts import parts_of
 
 
 @settings(deadline=None, max_examples=60, derandomize=True, database=None)

@@ -6,8 +6,8 @@ import pytest
 
 from headstart.corpora.pairs import Pair
 from headstart.corpora.places import Place
-from headstart.pipeline.pair_copies import are_copied, are_copied_by
-from headstart.pipeline.pairs import PairsConfig, pair_hashes, write_pairs_config
+from headstart.pipeline.translating.pair_copies import are_copied, are_copied_by
+from headstart.pipeline.translating.pairs import PairsConfig, pair_hashes, write_pairs_config
 
 TEST = [
     Pair(source, "x", Place(Path("t"), number))

@@ -12,15 +12,15 @@ from headstart.apps.recipes.small import small
 from headstart.corpora.pairs import Pair
 from headstart.corpora.places import Complaints, Place
 from headstart.errors import DataError
-from headstart.pipeline.pair_rows import (
+from headstart.pipeline.translating.pair_rows import (
     PairLimits,
     as_pair_rows,
     limits_of,
     ready_pairs,
     what_is_wrong,
 )
-from headstart.pipeline.pair_tokenizers import PairTokenizers
-from headstart.pipeline.pairs import PairsConfig, Parallel
+from headstart.pipeline.translating.pair_tokenizers import PairTokenizers
+from headstart.pipeline.translating.pairs import PairsConfig, Parallel
 
 PATH = Path("train.src")
 CONFIG = PairsConfig(source="a", target="b")

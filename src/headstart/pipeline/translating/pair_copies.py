@@ -5,8 +5,13 @@ from pathlib import Path
 
 from headstart.corpora.pairs import Pair, read_pairs
 from headstart.errors import HeadstartError
-from headstart.pipeline.pairs import PairsConfig, mark_of, pair_hashes, read_pairs_config
 from headstart.pipeline.run_files import PAIRS_FILE
+from headstart.pipeline.translating.pairs import (
+    PairsConfig,
+    mark_of,
+    pair_hashes,
+    read_pairs_config,
+)
 
 
 def are_copied(learned: PairsConfig, test: Sequence[Pair]) -> list[bool]:

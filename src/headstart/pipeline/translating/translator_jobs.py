@@ -12,7 +12,6 @@ from headstart.pipeline.compare_translators import (
     Work,
     jobs,
 )
-from headstart.pipeline.pairs import PairsConfig, pair_hashes
 from headstart.pipeline.planning import Budget, Place
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.recipe_json import to_json
@@ -20,6 +19,7 @@ from headstart.pipeline.resumption import Resumption
 from headstart.pipeline.run_files import RECIPE_FILE, TOKENIZER_FOLDER, read_recipe
 from headstart.pipeline.run_folder import Run, load_run
 from headstart.pipeline.train_translator import Translating, begin_translator, resume_translator
+from headstart.pipeline.translating.pairs import PairsConfig, pair_hashes
 from headstart.pipeline.watch import Watch
 
 QUESTION_FILE = "question.json"

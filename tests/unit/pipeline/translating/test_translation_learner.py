@@ -11,12 +11,12 @@ from tiny_translators import begun_translator, translating, write_pairs
 from headstart.models.inputs import SourceAndTarget, Text
 from headstart.objectives.translation import source_text
 from headstart.pipeline import training_run
-from headstart.pipeline.greedy_translations import greedy_translations
 from headstart.pipeline.learner import ScoringStopped
 from headstart.pipeline.run_files import read_results
 from headstart.pipeline.run_folder import load_run
 from headstart.pipeline.train_translator import train_translator
-from headstart.pipeline.translation_learner import AT_THE_END, TranslationLook
+from headstart.pipeline.translating.greedy_translations import greedy_translations
+from headstart.pipeline.translating.translation_learner import AT_THE_END, TranslationLook
 from headstart.tokenizers.pieces import END_ID, START_ID
 
 LOOK = TranslationLook(epoch=1.0, loss=2.0, num_pieces=10, bleu=30.0, num_sentences=5)

@@ -7,8 +7,13 @@ import pytest
 import torch
 
 from headstart.models.inputs import SourceAndTarget, Text
-from headstart.pipeline import pair_scoring
-from headstart.pipeline.pair_scoring import PairRow, pair_row, parts, written_log_probabilities
+from headstart.pipeline.translating import pair_scoring
+from headstart.pipeline.translating.pair_scoring import (
+    PairRow,
+    pair_row,
+    parts,
+    written_log_probabilities,
+)
 from headstart.tokenizers.pieces import END_ID, START_ID
 
 

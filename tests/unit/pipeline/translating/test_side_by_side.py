@@ -5,7 +5,7 @@ import threading
 import pytest
 import torch
 
-from headstart.pipeline.side_by_side import side_by_side
+from headstart.pipeline.translating.side_by_side import side_by_side
 
 
 @pytest.fixture(params=[1, 2, 3])

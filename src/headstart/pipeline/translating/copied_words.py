@@ -10,9 +10,9 @@ import torch
 
 from headstart.cut_text import WORD_START
 from headstart.models.inspection import pair_weights
-from headstart.pipeline.pair_scoring import PairRow, as_pairs, target_tokenizer_of
 from headstart.pipeline.run_folder import Run
-from headstart.pipeline.source_parts import SourcePart
+from headstart.pipeline.translating.pair_scoring import PairRow, as_pairs, target_tokenizer_of
+from headstart.pipeline.translating.source_parts import SourcePart
 from headstart.tokenizers.pieces import UNKNOWN_ID
 from headstart.tokenizers.spans import cut_with_spans
 from headstart.tokenizers.tokenizer import Tokenizer
