@@ -11,9 +11,9 @@ from headstart.models.initialisation import initialise
 from headstart.models.inputs import SourceAndTarget, Text
 from headstart.models.model import new_model
 from headstart.pipeline import translate
-from headstart.pipeline.translating import copied_words
 from headstart.pipeline.run_folder import Run
 from headstart.pipeline.translate import translate_texts
+from headstart.pipeline.translating import copied_words
 from headstart.pipeline.translating.source_parts import SourcePart
 from headstart.pipeline.translating.translation_settings import TranslationSettings
 from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer

@@ -7,10 +7,10 @@ import pytest
 
 from headstart.errors import DataError
 from headstart.files import write_json
-from headstart.pipeline.translating import translator_jobs as module
 from headstart.pipeline.compare_translators import TranslatorJob, jobs
 from headstart.pipeline.planning import Budget, Place, first_plan
 from headstart.pipeline.run_files import write_recipe
+from headstart.pipeline.translating import translator_jobs as module
 from headstart.pipeline.translating.pairs import PairsConfig
 from headstart.pipeline.translating.translator_jobs import (
     TranslatorQuestion,
