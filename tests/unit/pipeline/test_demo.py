@@ -193,7 +193,7 @@ def test_the_trunk_in_the_box_is_compared_by_its_name(film_en, snippets, tmp_pat
 
 
 def test_an_adapted_trunk_is_compared_beside_the_other(film_en, tmp_path, monkeypatch):
-    monkeypatch.setattr(planning, "num_steps_in", lambda _seconds, _learner: 2)
+    monkeypatch.setattr(planning, "num_steps_in", lambda *_asked: 2)
     lines = []
     watch = Watch(say=lines.append)
     found = shown(tmp_path / "demo", watch, trunk=film_en, is_offline=False, is_adapted=True)

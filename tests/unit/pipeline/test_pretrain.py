@@ -189,7 +189,7 @@ def test_held_out_text_without_pairs_is_refused_before_the_first_step(
 
 
 def test_a_budget_in_minutes_is_frozen_as_steps(wanted, tmp_path, monkeypatch):
-    monkeypatch.setattr(planning, "num_steps_in", lambda _seconds, _learner: 4)
+    monkeypatch.setattr(planning, "num_steps_in", lambda *_asked: 4)
     pretrain(wanted(budget=Budget(minutes=2.0)), tmp_path / "run")
     recipe = json.loads((tmp_path / "run" / "recipe.json").read_text())
     assert recipe["plan"]["num_steps"] == 4
