@@ -20,7 +20,6 @@ from headstart.models.model import language_head
 from headstart.pipeline.feeding import as_text, device_of, special_ids
 from headstart.pipeline.run_folder import Run, load_run
 from headstart.pipeline.translating.copied_words import with_copied_words
-from headstart.pipeline.translating.pair_scoring import target_tokenizer_of
 from headstart.pipeline.translating.side_by_side import side_by_side
 from headstart.pipeline.translating.source_parts import SourcePart, parts_of
 from headstart.pipeline.translating.translation_settings import TranslationSettings
@@ -120,7 +119,7 @@ class TranslationWriter:
     def __init__(self, run: Run, how: TranslationSettings) -> None:
         self.run, self.how = run, how
         self.strategy = strategy_of(how)
-        self.target_tokenizer = target_tokenizer_of(run)
+        self.target_tokenizer = run.target_tokenizer
         self.prefix = tuple(self.target_tokenizer.encode(how.prefix).tolist()) if how.prefix else ()
         trunk = run.recipe.model.trunk
         assert isinstance(trunk, EncoderDecoderConfig)

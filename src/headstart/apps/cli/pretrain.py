@@ -14,8 +14,21 @@ from headstart.apps.cli.reading import ReadingOptions, reading_options
 from headstart.apps.cli.run_end import show_end
 from headstart.apps.cli.run_type import RUN_TYPE
 from headstart.apps.cli.stopping import exit_if_stopped, stopping
+from headstart.apps.cli.training_options import (
+    RECIPES_OWN,
+    accumulate_option,
+    average_option,
+    compile_option,
+    deterministic_option,
+    minutes_option,
+    rate_option,
+    save_option,
+    schedule_option,
+    steps_option,
+    tensorboard_option,
+)
 from headstart.apps.cli.training_progress import watched
-from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE
+from headstart.apps.cli.values import COUNT_TYPE
 from headstart.apps.recipes.finding import find_recipe
 from headstart.corpora.hub import is_hub
 from headstart.corpora.sources import find_files
@@ -38,7 +51,6 @@ Examples:
 FOLDER = click.Path(path_type=Path, file_okay=False)
 OBJECTIVES = ("causal", "masked", "masked+next")
 DEFAULT_RECIPE = "compact"
-RECIPES_OWN = "[default: the recipe's]"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,41 +135,22 @@ wanted_options = packed(
         multiple=True,
         help="A test whose texts the corpus must not hold; may be given several times.",
     ),
-    click.option("--minutes", type=POSITIVE_TYPE, help="Budget in minutes.  [default: 10]"),
+    minutes_option,
     click.option("--tokens", "num_tokens", type=COUNT_TYPE, help="Budget in tokens."),
-    click.option("--steps", "num_steps", type=COUNT_TYPE, help="Budget in steps."),
-    click.option("--tensorboard", is_flag=True, help="Write TensorBoard files too."),
-    click.option("--deterministic", is_flag=True, help="The same bits on a GPU too; slower."),
-    click.option(
-        "--compile/--no-compile",
-        "is_compiled",
-        default=None,
-        help="Compile the layers first.  [default: tried where the budget is in minutes]",
-    ),
+    steps_option,
+    tensorboard_option,
+    deterministic_option,
+    compile_option,
 )
 settings_options = packed(
     "settings",
     Settings,
     click.option("--length", type=COUNT_TYPE, help=f"Tokens in a sequence.  {RECIPES_OWN}"),
     click.option("--sequences", type=COUNT_TYPE, help=f"Sequences in a step.  {RECIPES_OWN}"),
-    click.option("--rate", type=POSITIVE_TYPE, help=f"The highest learning rate.  {RECIPES_OWN}"),
-    click.option(
-        "--schedule",
-        type=click.Choice(get_args(ScheduleKind)),
-        help=f"How the rate falls.  {RECIPES_OWN}",
-    ),
-    click.option(
-        "--accumulate",
-        "accumulation",
-        type=COUNT_TYPE,
-        help="Do each step in so many parts, for less memory.  [default: 1]",
-    ),
-    click.option(
-        "--average",
-        "average_decay",
-        type=float,
-        help="Average the weights too, with this decay, such as 0.999.  [default: no average]",
-    ),
+    rate_option,
+    schedule_option,
+    accumulate_option,
+    average_option,
     click.option(
         "--head",
         type=click.Choice(get_args(HeadKind)),
@@ -175,9 +168,6 @@ settings_options = packed(
         default=None,
         help=f"What is hidden, for a masked objective.  {RECIPES_OWN}",
     ),
-)
-save_option = click.option(
-    "--save-every", type=COUNT_TYPE, help="Steps between checkpoints.  [default: by time]"
 )
 
 

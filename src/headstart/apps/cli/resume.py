@@ -5,9 +5,10 @@ from pathlib import Path
 import click
 
 from headstart.apps.cli.options import THREADS, json_option
-from headstart.apps.cli.pretrain import FOLDER, save_option
+from headstart.apps.cli.pretrain import FOLDER
 from headstart.apps.cli.run_end import show_end
 from headstart.apps.cli.stopping import exit_if_stopped, stopping
+from headstart.apps.cli.training_options import save_option
 from headstart.apps.cli.training_progress import watched
 from headstart.errors import RunError
 from headstart.files import locked

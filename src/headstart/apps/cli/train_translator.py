@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,12 +12,25 @@ from headstart.apps.cli.interruption import interruptible
 from headstart.apps.cli.options import Workplace, json_option, packed, workplace_options
 from headstart.apps.cli.output import print_tables
 from headstart.apps.cli.pair_files import PairFiles, pair_options
-from headstart.apps.cli.pretrain import FOLDER, RECIPES_OWN, given, save_option
+from headstart.apps.cli.pretrain import FOLDER, given
 from headstart.apps.cli.run_end import show_end
 from headstart.apps.cli.run_type import RUN_TYPE
 from headstart.apps.cli.stopping import exit_if_stopped, stopping
+from headstart.apps.cli.training_options import (
+    RECIPES_OWN,
+    accumulate_option,
+    average_option,
+    compile_option,
+    deterministic_option,
+    minutes_option,
+    rate_option,
+    save_option,
+    schedule_option,
+    steps_option,
+    tensorboard_option,
+)
 from headstart.apps.cli.training_progress import watched
-from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE
+from headstart.apps.cli.values import COUNT_TYPE
 from headstart.apps.recipes.finding import find_recipe
 from headstart.apps.recipes.small import small
 from headstart.errors import RecipeError
@@ -104,17 +117,12 @@ wanted_options = packed(
         help="A tokenizer's folder, for both sides.  [default: learned from the pairs]",
     ),
     click.option("--two-vocabularies", is_flag=True, help="Learn one tokenizer for each side."),
-    click.option("--minutes", type=POSITIVE_TYPE, help="Budget in minutes.  [default: 10]"),
+    minutes_option,
     click.option("--tokens", "num_tokens", type=COUNT_TYPE, help="Budget in target tokens."),
-    click.option("--steps", "num_steps", type=COUNT_TYPE, help="Budget in steps."),
-    click.option("--tensorboard", is_flag=True, help="Write TensorBoard files too."),
-    click.option("--deterministic", is_flag=True, help="The same bits on a GPU too; slower."),
-    click.option(
-        "--compile/--no-compile",
-        "is_compiled",
-        default=None,
-        help="Compile the layers first.  [default: tried where the budget is in minutes]",
-    ),
+    steps_option,
+    tensorboard_option,
+    deterministic_option,
+    compile_option,
 )
 settings_options = packed(
     "settings",
@@ -124,12 +132,8 @@ settings_options = packed(
         type=COUNT_TYPE,
         help=f"Most tokens of a step on each side.  {RECIPES_OWN}",
     ),
-    click.option("--rate", type=POSITIVE_TYPE, help=f"The highest learning rate.  {RECIPES_OWN}"),
-    click.option(
-        "--schedule",
-        type=click.Choice(get_args(ScheduleKind)),
-        help=f"How the rate falls.  {RECIPES_OWN}",
-    ),
+    rate_option,
+    schedule_option,
     click.option("--dropout", type=float, help=f"Share of values to drop.  {RECIPES_OWN}"),
     click.option(
         "--smoothing",
@@ -137,18 +141,8 @@ settings_options = packed(
         type=float,
         help="Share of each answer that is spread over all pieces.  [default: 0.1]",
     ),
-    click.option(
-        "--accumulate",
-        "accumulation",
-        type=COUNT_TYPE,
-        help="Do each step in so many parts, for less memory.  [default: 1]",
-    ),
-    click.option(
-        "--average",
-        "average_decay",
-        type=float,
-        help="Average the weights too, with this decay, such as 0.999.  [default: no average]",
-    ),
+    accumulate_option,
+    average_option,
     click.option(
         "--average-last",
         "num_averaged",

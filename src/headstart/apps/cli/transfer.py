@@ -13,10 +13,15 @@ from headstart.apps.cli.interruption import interruptible
 from headstart.apps.cli.lessons import Lessons, lesson_options
 from headstart.apps.cli.options import Workplace, json_option, packed, workplace_options
 from headstart.apps.cli.output import print_tables
-from headstart.apps.cli.pretrain import DEFAULT_RECIPE, FOLDER, given, save_option
+from headstart.apps.cli.pretrain import DEFAULT_RECIPE, FOLDER, given
 from headstart.apps.cli.run_end import show_end
 from headstart.apps.cli.run_type import RUN_TYPE
 from headstart.apps.cli.stopping import exit_if_stopped, stopping
+from headstart.apps.cli.training_options import (
+    accumulate_option,
+    deterministic_option,
+    save_option,
+)
 from headstart.apps.cli.training_progress import watched
 from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE
 from headstart.apps.recipes.finding import find_recipe
@@ -119,12 +124,7 @@ pace_options = packed(
         "--layer-decay", type=float, help=f"A layer's rate by that of the one above.  {MODES_OWN}"
     ),
     click.option("--dropout", type=float, help=f"Share of values to drop.  {MODES_OWN}"),
-    click.option(
-        "--accumulate",
-        "accumulation",
-        type=COUNT_TYPE,
-        help="Do each step in so many parts, for less memory.  [default: 1]",
-    ),
+    accumulate_option,
     click.option(
         "--average",
         "average_decay",
@@ -180,7 +180,7 @@ choice_options = packed(
 @choice_options
 @lesson_options
 @save_option
-@click.option("--deterministic", is_flag=True, help="The same bits on a GPU too; slower.")
+@deterministic_option
 @workplace_options
 @json_option
 def transfer(

@@ -9,7 +9,8 @@ from headstart.models.config import Direction, LayerConfig, TrunkConfig
 from headstart.models.heads.config import LanguageHeadConfig, ModelConfig
 from headstart.objectives.hiding import HidingConfig
 
-# More than BERT hid, and words as wholes: worth one to two points after transfer (docs/log.md).
+# More than BERT hid, and words as wholes: with one seed each, a point better after transfer on a
+# test and no better on validation (docs/log.md).
 WORDS_HIDDEN = HidingConfig(share=0.3, hides_words=True)
 DIRECTIONS: dict[str, Direction] = {"masked": "bidirectional", "causal": "causal"}
 

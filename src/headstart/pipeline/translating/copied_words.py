@@ -11,7 +11,7 @@ import torch
 from headstart.cut_text import WORD_START
 from headstart.models.inspection import pair_weights
 from headstart.pipeline.run_folder import Run
-from headstart.pipeline.translating.pair_scoring import PairRow, as_pairs, target_tokenizer_of
+from headstart.pipeline.translating.pair_scoring import PairRow, as_pairs
 from headstart.pipeline.translating.source_parts import SourcePart
 from headstart.tokenizers.pieces import UNKNOWN_ID
 from headstart.tokenizers.spans import cut_with_spans
@@ -23,7 +23,7 @@ def with_copied_words(run: Run, source: str, part: SourcePart, ids: Sequence[int
     """Returns the text of pieces, with the most-attended word of the source for unknown ones."""
     words = word_of_piece(run.tokenizer, source)
     looked_at = most_attended(run, part, ids)
-    tokenizer, text, place = target_tokenizer_of(run), "", 0
+    tokenizer, text, place = run.target_tokenizer, "", 0
     for is_unknown, group in groupby(ids, key=lambda number: number == UNKNOWN_ID):
         stretch = list(group)
         if is_unknown:

@@ -11,7 +11,6 @@ from headstart.objectives.translation import PairBatch, answer_losses, to_pair_b
 from headstart.pipeline.feeding import device_of
 from headstart.pipeline.run_folder import Run
 from headstart.tokenizers.pieces import END_ID, START_ID
-from headstart.tokenizers.tokenizer import Tokenizer
 
 # Few enough that the logits of a large vocabulary fit beside them.
 NUM_TOKENS_AT_ONCE = 4_096
@@ -49,13 +48,8 @@ def pair_row(run: Run, source: str, target: str) -> PairRow:
     """Cuts both sides of a pair."""
     return PairRow(
         source=tuple(run.tokenizer.encode(source).tolist()),
-        target=tuple(target_tokenizer_of(run).encode(target).tolist()),
+        target=tuple(run.target_tokenizer.encode(target).tolist()),
     )
-
-
-def target_tokenizer_of(run: Run) -> Tokenizer:
-    """Returns what cuts the targets; one tokenizer may cut both sides."""
-    return run.target_tokenizer
 
 
 def room_of(run: Run) -> int:
