@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -13,9 +14,10 @@ import click
 from headstart.apps.cli.check import ColumnOptions, column_options
 from headstart.apps.cli.compared_pairs import Asked as AskedOfPairs
 from headstart.apps.cli.compared_pairs import ComparedPairs, compare_pairs, compared_pair_options
+from headstart.apps.cli.comparison_end import Results, show_comparison
 from headstart.apps.cli.example_files import absolute
 from headstart.apps.cli.options import THREADS, json_option, packed
-from headstart.apps.cli.output import print_json, print_tables
+from headstart.apps.cli.output import print_json
 from headstart.apps.cli.pretrain import FOLDER
 from headstart.apps.cli.pretrain import absolute as absolute_files
 from headstart.apps.cli.run_type import RUN_TYPE
@@ -29,6 +31,7 @@ from headstart.transfers.sweep import USUAL_KINDS, Kind
 
 if TYPE_CHECKING:
     from headstart.pipeline.comparing.config import Comparison
+    from headstart.reports.table import Table
 
 EXAMPLES = """\b
 Examples:
@@ -224,7 +227,7 @@ def compare(
         from headstart.pipeline.compare import run_comparison
 
         results = run_comparison(to_comparison(asked, columns, rivals, extent), out, watch, show)
-    show_results(out, results, as_json=as_json)
+    show_comparison(out, results, described, as_json=as_json)
     exit_if_stopped(signals)
 
 
@@ -306,21 +309,11 @@ def to_comparison(
     )
 
 
-def show_results(folder: Path, results: dict[str, Any] | None, *, as_json: bool) -> None:
-    """Says what came out, or how to go on."""
-    if as_json:
-        found = {"comparison": str(folder), "is_finished": results is not None, "results": results}
-        print_json(found)
-    elif results is None:
-        click.echo("Stopped; nothing is lost. Go on with the same command.", err=True)
-    else:
-        from headstart.pipeline.comparing.report import REPORT_NAME
-        from headstart.reports.comparison_tables import comparison_tables, verdict_lines
+def described(results: Results) -> tuple[Iterable[Table], Iterable[str]]:
+    """Returns the tables of a comparison, and its verdict line by line."""
+    from headstart.reports.comparison_tables import comparison_tables, verdict_lines
 
-        print_tables(comparison_tables(results))
-        for line in verdict_lines(results):
-            click.echo(line)
-        click.echo(f"Report: {folder / REPORT_NAME}")
+    return comparison_tables(results), verdict_lines(results)
 
 
 def show_redrawn(folder: Path, *, as_json: bool) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from headstart.apps.cli.comparison_end import Results, show_comparison
 from headstart.apps.cli.options import packed
-from headstart.apps.cli.output import print_json, print_tables
 from headstart.apps.cli.pair_test import translations
 from headstart.apps.cli.stopping import Stopping, exit_if_stopped, stopping
 from headstart.apps.cli.training_progress import watched
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from headstart.pipeline.planning import Budget, Place
     from headstart.pipeline.translating.translator_jobs import TranslatorQuestion
     from headstart.pipeline.watch import Watch
+    from headstart.reports.table import Table
 
 FILE = click.Path(path_type=Path)
 
@@ -99,7 +100,7 @@ def compare_pairs(asked: Asked, pairs: ComparedPairs, out: Path, *, as_json: boo
         results = compare_translators(out, asked.num_seeds, test, work, num_copied)
         if results is not None:
             write_translator_report(results, out)
-    show_results(out, results, as_json=as_json)
+    show_comparison(out, results, described, as_json=as_json)
     exit_if_stopped(signals)
 
 
@@ -163,18 +164,8 @@ def whole_name(path: Path | None) -> str | None:
     return None if path is None else str(path.resolve())
 
 
-def show_results(folder: Path, results: dict[str, Any] | None, *, as_json: bool) -> None:
-    """Says what came out, or how to go on."""
-    if as_json:
-        found = {"comparison": str(folder), "is_finished": results is not None, "results": results}
-        print_json(found)
-    elif results is None:
-        click.echo("Stopped; nothing is lost. Go on with the same command.", err=True)
-    else:
-        from headstart.pipeline.comparing.report import REPORT_NAME
-        from headstart.reports.translator_comparison_tables import comparison_tables, verdict_lines
+def described(results: Results) -> tuple[Iterable[Table], Iterable[str]]:
+    """Returns the tables of a comparison, and its verdict line by line."""
+    from headstart.reports.translator_comparison_tables import comparison_tables, verdict_lines
 
-        print_tables(comparison_tables(results))
-        for line in verdict_lines(results):
-            click.echo(line)
-        click.echo(f"Report: {folder / REPORT_NAME}")
+    return comparison_tables(results), verdict_lines(results)
