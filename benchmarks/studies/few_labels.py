@@ -1,8 +1,8 @@
 """With 200 labels, does every seed learn, and do our settings learn more surely than naive ones?
 
 film-en learns `rotten` twice from each of 20 draws of 200 labels: as `headstart transfer` does by
-default, and by a naive recipe of three epochs without warm-up at one rate for all layers. The naive
-rate is the best of three on validation, so that it is no straw man.
+default, and by a naive recipe of three epochs without warm-up at one rate for all layers, its head
+drawn. The naive rate is the best of three on validation, so that it is no straw man.
 """
 
 import sys
@@ -43,7 +43,7 @@ NAIVE = replace(
     WARM,
     epochs=3,
     fewest_steps=0,
-    transfer=replace(WARM.transfer, layer_decay=1.0, patience=0),
+    transfer=replace(WARM.transfer, layer_decay=1.0, patience=0, fits_head=False, num_averaged=1),
     learning=replace(WARM.learning, warm_up_share=0.0),
 )
 Right = NDArray[np.bool_]
@@ -236,6 +236,8 @@ def settings_json(settings: TransferSettings) -> dict[str, object]:
         "schedule": settings.learning.schedule,
         "layer_decay": settings.transfer.layer_decay,
         "patience": settings.transfer.patience,
+        "fits_head": settings.transfer.fits_head,
+        "num_averaged": settings.transfer.num_averaged,
     }
 
 

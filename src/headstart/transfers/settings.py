@@ -48,10 +48,11 @@ COLD = TransferSettings(
         peak_rate=1e-3, schedule="linear", warm_up_share=0.1, weight_decay=0.01
     ),
 )
-# What was learned is moved gently, and what lies deeper, being more general, is moved less.
+# What was learned is moved gently, and what lies deeper, being more general, is moved less. The
+# head begins where it fits the trunk, and good epochs are averaged: so seeds differ less.
 WARM = replace(
     COLD,
-    transfer=replace(COLD.transfer, layer_decay=0.8, fits_head=True),
+    transfer=replace(COLD.transfer, layer_decay=0.8, fits_head=True, num_averaged=3),
     learning=replace(COLD.learning, peak_rate=3e-4),
 )
 # A head alone is a logistic regression: its steps cost nothing, so there are many; with as many

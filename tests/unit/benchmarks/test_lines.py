@@ -9,7 +9,7 @@ import study
 
 from headstart.apps.cli.main import main
 
-STUDIES = ("documents", "imdb", "objectives", "strong", "topics_and_spam")
+STUDIES = ("documents", "every_way", "imdb", "objectives", "strong", "topics_and_spam")
 
 
 def typed(name: str, monkeypatch, tmp_path) -> list[str]:
