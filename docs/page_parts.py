@@ -18,8 +18,9 @@ def markdown(table: Table) -> str:
 def provenance(record: Mapping[str, object]) -> str:
     """Says where a record comes from."""
     machine, versions = record["machine"], record["versions"]
+    rate = machine["matrix_gflops_per_second"]
+    measured = "" if rate is None else f"{rate:.0f} GFLOP/s in matrix products, "
     return (
-        f"*{record['date']}, {machine['processor']}, {machine['device']}, "
-        f"{machine['matrix_gflops_per_second']:.0f} GFLOP/s in matrix products, "
+        f"*{record['date']}, {machine['processor']}, {machine['device']}, {measured}"
         f"torch {versions['torch']}, commit {record['commit']}.*"
     )

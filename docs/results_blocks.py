@@ -24,7 +24,15 @@ from headstart.reports.figures.style import FORMATS, render
 
 Record = Mapping[str, Any]
 NO_RECORD = "No record yet."
-STUDIES = ("documents", "strong", "objectives", "imdb", "topics-and-spam", "few-labels")
+STUDIES = (
+    "documents",
+    "strong",
+    "every-way",
+    "objectives",
+    "imdb",
+    "topics-and-spam",
+    "few-labels",
+)
 DRAWN: Mapping[str, Callable[[Comparison], Figure | None]] = {
     "curves": learning_curves.draw,
     "accuracy-by-labels": accuracy_by_labels.draw,
@@ -35,6 +43,7 @@ DRAWN: Mapping[str, Callable[[Comparison], Figure | None]] = {
 FIGURES_OF: Mapping[str, tuple[str, ...]] = {
     "documents": ("curves", "differences"),
     "strong": ("accuracy-by-labels", "differences"),
+    "every-way": ("differences",),
     "objectives": ("by-trunk",),
     "imdb": ("accuracy-by-labels",),
     "topics-and-spam": ("accuracy-by-labels",),

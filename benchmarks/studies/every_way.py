@@ -1,19 +1,19 @@
 """Which way to learn 1,600 labels is best for an adapted `strong`, and does teaching help?
 
 Warm, cold, frozen, gradual, and taught by itself and TF-IDF on reviews without labels. The trunk is
-that of the study `strong`: `--trunk adapted=RUN` takes it from where that was made.
+that of the study `strong`: `--trunk strong=RUN --trunk adapted=RUN` takes it from there.
 """
 
+from strong import EXAMPLES, RATES, REVIEWS, make_adapted_trunk
 from study import Study, options_of
 
 ASKED = "Which way to learn 1,600 labels is best for strong, and does teaching help?"
-BOOKS, REVIEWS = "DATA/cls-books", "DATA/french-reviews.txt.xz"
-EXAMPLES = " ".join(f"--{split} {BOOKS}/{split}.review.spm" for split in ("train", "valid", "test"))
-SYSTEMS, RATES, SIZES, SEEDS = "warm,cold,frozen,gradual,taught,tfidf", "0.3,1", "1600", 5
+SYSTEMS, SIZES, SEEDS = "warm,cold,frozen,gradual,taught,tfidf", "1600", 5
 
 
 def main() -> None:
     study = Study("every-way", ASKED, options_of("every-way", __doc__))
+    make_adapted_trunk(study)
     study.compare(
         f"headstart compare --from WORK/adapted {EXAMPLES} --systems {SYSTEMS} "
         f"--unlabelled {REVIEWS} --rates {RATES} --sizes {study.sizes(SIZES)} "

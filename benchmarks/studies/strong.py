@@ -19,6 +19,17 @@ EXAMPLES = " ".join(f"--{split} {BOOKS}/{split}.review.spm" for split in ("train
 
 def main() -> None:
     study = Study("strong", ASKED, options_of("strong", __doc__))
+    make_adapted_trunk(study)
+    study.compare(
+        f"headstart compare --from WORK/adapted {EXAMPLES} --systems warm,tfidf,majority "
+        f"--rates {RATES} --sizes {study.sizes(SIZES)} --seeds {study.seeds(SEEDS)} "
+        "--out WORK/by-labels"
+    )
+    study.keep()
+
+
+def make_adapted_trunk(study: Study) -> None:
+    """Pretrains `strong` on all French text, and goes on with reviews and training texts."""
     study.prepare(f"headstart tokenizer {GENERAL} {REVIEWS} --size 16000 --out WORK/tokenizer")
     study.pretrain(
         f"headstart pretrain {GENERAL} {REVIEWS} --recipe strong --tokenizer WORK/tokenizer "
@@ -29,12 +40,6 @@ def main() -> None:
         f"headstart pretrain {REVIEWS} {BOOKS}/train.review.spm --from WORK/strong "
         f"--rate 0.001 --compile --steps {ADAPTED_STEPS} --out WORK/adapted"
     )
-    study.compare(
-        f"headstart compare --from WORK/adapted {EXAMPLES} --systems warm,tfidf,majority "
-        f"--rates {RATES} --sizes {study.sizes(SIZES)} --seeds {study.seeds(SEEDS)} "
-        "--out WORK/by-labels"
-    )
-    study.keep()
 
 
 if __name__ == "__main__":

@@ -185,6 +185,7 @@ def test_every_study_is_a_program_of_its_own():
     studies = programs - {"study", "reduction"}
     assert studies == {
         "documents",
+        "every_way",
         "few_labels",
         "imdb",
         "objectives",
