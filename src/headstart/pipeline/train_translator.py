@@ -128,7 +128,7 @@ def require_translator(wanted: Translating) -> None:
     if wanted.recipe.objective != "translation":
         raise RecipeError(
             f"The recipe {wanted.recipe.name} has the objective {wanted.recipe.objective}, which "
-            "pairs do not teach. Choose a recipe that translates, such as small or base."
+            "pairs do not teach. Choose a recipe that translates, such as pocket, small or base."
         )
     given = wanted.tokenizer if wanted.start is None else wanted.start
     if wanted.has_two_vocabularies and given is not None:
