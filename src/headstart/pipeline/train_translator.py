@@ -119,7 +119,7 @@ def begin_translator(wanted: Translating, folder: Path, watch: Watch) -> None:
             recipe.tokens_per_step,
             lambda tried: new_learner(recipe, tried, tokenizers, pairs, start, hashes),
             may_choose=wanted.place.is_compiled is None,
-            # Beside other programs two threads did a fifteenth of one's steps (docs/log.md).
+            # Of steps this small, beside other programs, two threads can do far fewer than one.
             tries_one_thread=wanted.place.num_threads is None,
         )
     write_recipe(folder, replace(recipe, plan=plan))
