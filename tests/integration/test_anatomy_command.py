@@ -96,6 +96,14 @@ def test_base_has_its_exact_count_beside_the_quoted_one():
     assert "65 M is usually quoted" in text
 
 
+def test_pocket_is_as_small_as_it_says():
+    embedding, attention = 4_000 * 128, 4 * (128 * 128 + 128)
+    layer = attention + (2 * 128 * 512 + 512 + 128) + 2 * 2 * 128
+    to_source, last_norms = attention + 2 * 128, 2 * 2 * 128
+    expected = embedding + 2 * layer + 2 * (layer + to_source) + last_norms
+    assert as_json("pocket")["parameters"]["total"] == expected == 1_438_208
+
+
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_recipe_works_in_both_forms_and_they_agree(name):
     total = as_json(name)["parameters"]["total"]

@@ -117,6 +117,14 @@ def test_without_validation_files_some_pairs_are_held_out(place):
     assert results["pairs"] == {"train": 285, "valid": 15}
 
 
+def test_a_processor_has_a_recipe_that_suits_it(place):
+    result = trained("runs/usual", *VALID, "--steps", 1, recipe=None)
+    assert result.exit_code == 0, result.output
+    assert "The recipe is pocket" in result.stderr
+    assert json.loads(Path("runs/usual/recipe.json").read_text())["name"] == "pocket"
+    assert "The recipe is" not in trained("runs/named", *VALID, "--steps", 1).stderr
+
+
 def test_two_vocabularies_are_kept_beside_each_other(place):
     for part in ("train", "valid"):
         upper = Path(f"pairs/{part}.target.txt").read_text().upper()
@@ -230,7 +238,7 @@ def test_what_cannot_be_done_is_one_sentence(place, trunk):
     assert "has more lines than" in sentence
     assert "from line 2 on" in sentence
     assert "Name both files" in refusal(trained("runs/no", *VALID[:2], "--steps", 2))
-    assert "does not translate. Choose small or base" in refusal(
+    assert "does not translate. Choose pocket, small or base" in refusal(
         trained("runs/no", "--steps", 2, recipe="compact")
     )
     sentence = refusal(trained("runs/no", "--two-vocabularies", "--from", trunk, "--steps", 2))
@@ -242,7 +250,17 @@ def test_what_cannot_be_done_is_one_sentence(place, trunk):
     assert not (place / "runs" / "no" / "recipe.json").exists()
 
 
-def test_a_translator_is_not_packed(run):
+def test_a_packed_translator_translates_as_before(run, place):
     folder, _ = run
-    sentence = refusal(typed("runs", "pack", folder, "--out", "packed"))
-    assert sentence.startswith(f"headstart: {folder} is a translator, and only language models")
+    result = typed("runs", "pack", folder, "--out", "packed", "--name", "ours")
+    assert result.exit_code == 0, result.output
+    files = json.loads(Path("packed/manifest.json").read_text())["value"]["files"]
+    found = {str(path.relative_to("packed")) for path in Path("packed").rglob("*")}
+    assert {*files, "manifest.json", "tokenizer"} == found
+    words = ("--file", "pairs/valid.source.txt", "--strategy", "greedy", "--device", "cpu")
+    before, after = (typed("translate", each, *words) for each in (folder, "packed"))
+    assert before.exit_code == 0, before.output
+    assert after.stdout == before.stdout
+    assert typed("resume", "packed").exit_code == 0
+    told = [path.read_bytes() for path in Path("packed").rglob("*") if path.is_file()]
+    assert not any(str(place).encode() in each for each in told)

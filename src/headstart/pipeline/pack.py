@@ -1,7 +1,7 @@
 """A finished run to a small folder that can be given away: half precision, a card, no paths."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +20,14 @@ from headstart.files import (
     write_json,
     write_sealed_json,
 )
-from headstart.models.inputs import Text
+from headstart.models.inputs import SourceAndTarget, Text
 from headstart.models.model import Model
-from headstart.models.trunks import Trunk
-from headstart.pipeline.command_of import command_of
-from headstart.pipeline.corpus_stores import CorpusConfig
+from headstart.pipeline.packed_origin import write_origin
 from headstart.pipeline.run_files import (
     LOG_FILE,
     MANIFEST_FILE,
     RESULTS_FILE,
-    START_FACTS_FILE,
+    TARGET_TOKENIZER_FOLDER,
     TOKENIZER_FOLDER,
     WEIGHTS_FILE,
     is_finished,
@@ -37,10 +35,12 @@ from headstart.pipeline.run_files import (
     read_results,
     write_recipe,
 )
-from headstart.pipeline.run_folder import Run, load_run, read_corpus, write_corpus
+from headstart.pipeline.run_folder import Run, load_run
 from headstart.pipeline.run_log import read_log
 from headstart.pipeline.runs import size_of
 from headstart.randomness import derive_seed
+from headstart.reports.run_tables import results_rows
+from headstart.reports.translator_tables import translator_rows
 from headstart.reports.trunk_card import CardFacts, trunk_card
 from headstart.tokenizers.folder import save_tokenizer
 from headstart.training.averaging import load
@@ -75,7 +75,9 @@ def pack(source: Path, folder: Path, wanted: Packing) -> dict[str, str]:
     with durable_folder(folder) as beside:
         write_tensors(beside / WEIGHTS_FILE, halves)
         facts = describe(run, wanted, beside, divergence)
-        write_sketch_in_room(source, beside, wanted.most_bytes)
+        # What a translator has learned from is told by its pairs' hashes alone.
+        if run.recipe.task != "translation":
+            write_sketch_in_room(source, beside, wanted.most_bytes)
         hashes = hashes_of(beside)
         write_sealed_json(beside / MANIFEST_FILE, manifest_of(source, facts, hashes))
         require_small(beside, wanted.most_bytes)
@@ -87,10 +89,6 @@ def require_packable(source: Path, folder: Path) -> None:
     recipe = read_recipe(source)
     if recipe.transfer is not None:
         raise RunError(f"{source} is a classifier. Pack the run that its trunk came from.")
-    if recipe.task == "translation":
-        raise RunError(
-            f"{source} is a translator, and only language models are packed. Give away its folder."
-        )
     if not is_finished(source):
         raise RunError(f"{source} is not finished. Go on with: headstart resume {source}")
     if folder.exists():
@@ -112,10 +110,10 @@ def to_half(weights: dict[str, Tensor], source: Path) -> dict[str, Tensor]:
 
 def divergence_of(run: Run, halves: dict[str, Tensor], source: Path) -> float:
     """Returns how far the packed weights' answers are from the learned ones', in nats."""
-    tokens_BT = drawn_pieces(run.tokenizer.size)
-    before = log_answers(run.model, tokens_BT)
+    read = drawn_texts(run)
+    before = log_answers(run.model, read)
     load(run.model, halves)
-    after = log_answers(run.model, tokens_BT)
+    after = log_answers(run.model, read)
     divergence = float((before.exp() * (before - after)).sum(dim=-1).mean())
     # A rounding below nothing is nothing; a value that is no number must not pass.
     if not divergence <= MOST_DIVERGENCE:
@@ -126,63 +124,55 @@ def divergence_of(run: Run, halves: dict[str, Tensor], source: Path) -> float:
     return max(0.0, divergence)
 
 
-def drawn_pieces(vocabulary_size: int) -> Tensor:
-    """Returns rows of pieces to compare answers on, always the same. Shape (B, T)."""
+def drawn_texts(run: Run) -> Text | SourceAndTarget:
+    """Returns what a run is asked about before and after, always the same."""
+    trunk = run.recipe.model.trunk
+    text = drawn_text(run.tokenizer.size, trunk.reading_stack.max_length)
+    if run.recipe.task != "translation":
+        return text
+    target = drawn_text(run.target_tokenizer.size, trunk.writing_stack.max_length)
+    return SourceAndTarget(text, target)
+
+
+def drawn_text(vocabulary_size: int, longest: int) -> Text:
+    """Returns rows of pieces that are as long as there are positions for, 64 at most."""
     generator = torch.Generator().manual_seed(derive_seed(0, "packing"))
-    return torch.randint(vocabulary_size, (NUM_ROWS, NUM_PIECES), generator=generator)
+    tokens_BT = torch.randint(vocabulary_size, (NUM_ROWS, NUM_PIECES), generator=generator)
+    return Text(tokens_BT[:, :longest])
 
 
 @torch.inference_mode()
-def log_answers(model: Model[Any, Any], tokens_BT: Tensor) -> Tensor:
+def log_answers(model: Model[Any, Any], read: Text | SourceAndTarget) -> Tensor:
     """Returns the logarithms of the probabilities that a model answers with."""
-    assert isinstance(model.trunk, Trunk)
-    longest = model.trunk.config.max_length
-    answer = model(Text(tokens_BT[:, :longest]))
+    answer = model(read)
     logits = answer if isinstance(answer, Tensor) else answer.language
     return logits.double().log_softmax(dim=-1)
 
 
 def describe(run: Run, wanted: Packing, folder: Path, divergence: float) -> CardFacts:
-    """Writes all that is small: recipe, tokenizer, text's fingerprints, results, log, card."""
-    config, sources = without_paths(*read_corpus(run.folder))
+    """Writes all that is small: recipe, tokenizers, sources' fingerprints, results, log, card."""
     write_recipe(folder, run.recipe)
     save_tokenizer(run.tokenizer, folder / TOKENIZER_FOLDER)
-    write_corpus(folder, config, sources)
-    write_json(folder / RESULTS_FILE, read_results(run.folder))
+    if run.own_target_tokenizer is not None:
+        save_tokenizer(run.own_target_tokenizer, folder / TARGET_TOKENIZER_FOLDER)
+    origin, results = write_origin(run, folder), read_results(run.folder)
+    write_json(folder / RESULTS_FILE, results)
     write_bytes(folder / LOG_FILE, short_log(run.folder))
+    is_translator = run.recipe.task == "translation"
     facts = CardFacts(
         name=wanted.name,
         about=wanted.about,
-        command=command_of(run.recipe, config, start_of(run.folder)),
+        command=origin.command,
         shape=shape_of(run),
-        sources=sources,
-        results=read_results(run.folder),
+        sources=origin.sources,
+        scores=translator_rows(results) if is_translator else results_rows(results),
         made_with=read_manifest(run.folder)["environment"],
         divergence=divergence,
         weights_sha256=sha256_of(folder / WEIGHTS_FILE),
+        has_sketch=not is_translator,
     )
     write_bytes(folder / CARD_FILE, trunk_card(facts).encode())
     return facts
-
-
-def without_paths(
-    config: CorpusConfig, sources: dict[str, str]
-) -> tuple[CorpusConfig, dict[str, str]]:
-    """Returns where a text came from by the names of its files; folders are nobody's business."""
-    bare = replace(
-        config,
-        corpus=tuple(Path(name).name for name in config.corpus),
-        valid=tuple(Path(name).name for name in config.valid),
-    )
-    return bare, {Path(name).name: digest for name, digest in sources.items()}
-
-
-def start_of(folder: Path) -> str | None:
-    """Returns the name of the run that a run went on from, where it did."""
-    if not (folder / START_FACTS_FILE).exists():
-        return None
-    facts = read_sealed_json(folder / START_FACTS_FILE)
-    return Path(str(facts["from"])).name if isinstance(facts, dict) else None
 
 
 def short_log(folder: Path) -> bytes:
@@ -209,15 +199,22 @@ def write_sketch_in_room(source: Path, folder: Path, most_bytes: int) -> None:
 
 def shape_of(run: Run) -> dict[str, str]:
     """Returns what a run's model is, in words."""
-    trunk, recipe = run.model.trunk.config, run.recipe
+    trunk, recipe = run.recipe.model.trunk, run.recipe
     num_parameters = sum(weights.numel() for weights in run.model.parameters())
+    num_layers, num_pieces = f"{trunk.writing_stack.num_layers}", f"{run.tokenizer.size:,}"
+    length = {"trained length": f"{recipe.length:,} pieces"}
+    if recipe.task == "translation":
+        num_layers = f"{trunk.reading_stack.num_layers}+{num_layers}"
+        length = {"a step": f"{recipe.tokens_per_step:,} pieces on each side"}
+    if run.own_target_tokenizer is not None:
+        num_pieces += f" of sources, {run.own_target_tokenizer.size:,} of targets"
     return {
         "recipe": recipe.name,
         "objective": recipe.objective,
         "parameters": f"{num_parameters:,}",
-        "layers": f"{trunk.num_layers} of width {trunk.width}",
-        "pieces": f"{run.tokenizer.size:,}",
-        "trained length": f"{recipe.length:,} pieces",
+        "layers": f"{num_layers} of width {trunk.width}",
+        "pieces": num_pieces,
+        **length,
     }
 
 

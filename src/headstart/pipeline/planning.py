@@ -117,12 +117,16 @@ def measured_plan(
     learner_for: Callable[[PlanConfig], Learner],
     *,
     may_choose: bool = True,
+    tries_one_thread: bool = False,
 ) -> PlanConfig:
     """Returns the plan that does the most steps in so many minutes, by trying a few.
 
-    Whether layers are compiled is tried as well, where it may be chosen.
+    Whether layers are compiled is tried as well, where it may be chosen; and, for steps so small
+    that threads wait for each other more than they help, one thread on a processor.
     """
     plans = [plan]
+    if tries_one_thread and plan.device == "cpu" and plan.num_threads > 1:
+        plans.append(replace(plan, num_threads=1))
     kind = plan.device.partition(":")[0]
     if may_choose and minutes >= FEWEST_MINUTES_COMPILED[kind] and can_compile():
         plans.append(replace(plan, is_compiled=True))

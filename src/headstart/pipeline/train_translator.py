@@ -119,6 +119,8 @@ def begin_translator(wanted: Translating, folder: Path, watch: Watch) -> None:
             recipe.tokens_per_step,
             lambda tried: new_learner(recipe, tried, tokenizers, pairs, start, hashes),
             may_choose=wanted.place.is_compiled is None,
+            # Of steps this small, beside other programs, two threads can do far fewer than one.
+            tries_one_thread=wanted.place.num_threads is None,
         )
     write_recipe(folder, replace(recipe, plan=plan))
 
@@ -128,7 +130,7 @@ def require_translator(wanted: Translating) -> None:
     if wanted.recipe.objective != "translation":
         raise RecipeError(
             f"The recipe {wanted.recipe.name} has the objective {wanted.recipe.objective}, which "
-            "pairs do not teach. Choose a recipe that translates, such as small or base."
+            "pairs do not teach. Choose a recipe that translates, such as pocket, small or base."
         )
     given = wanted.tokenizer if wanted.start is None else wanted.start
     if wanted.has_two_vocabularies and given is not None:

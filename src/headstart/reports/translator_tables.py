@@ -15,8 +15,18 @@ WEIGHTS = {
 
 def translator_table(folder: Path, results: Mapping[str, Any]) -> Table:
     """Returns what a finished translator is worth."""
+    return Table(
+        title=f"Run {folder}",
+        columns=("what", "value"),
+        rows=tuple(translator_rows(results)),
+        notes=(f"Use it: headstart translate {folder} TEXT",),
+    )
+
+
+def translator_rows(results: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Returns the same, a row each."""
     valid, pairs = results["valid"], results["pairs"]
-    rows = (
+    return [
         ("BLEU", f"{valid['bleu']:.2f} on {valid['num_sentences']:,} validation pairs, greedy"),
         ("validation loss", f"{valid['loss']:.4f} nats a piece"),
         ("best step", f"{results['best_step']:,} of {results['steps']:,}"),
@@ -25,10 +35,4 @@ def translator_table(folder: Path, results: Mapping[str, Any]) -> Table:
         ("tokens", f"{show_count(results['tokens'])} of targets in {results['epochs']:.2f} epochs"),
         ("time", show_duration(results["seconds"])),
         ("tokens a second", show_count(results["tokens_per_second"])),
-    )
-    return Table(
-        title=f"Run {folder}",
-        columns=("what", "value"),
-        rows=rows,
-        notes=(f"Use it: headstart translate {folder} TEXT",),
-    )
+    ]

@@ -1,6 +1,7 @@
 """A budget becomes steps: given, counted from tokens, or measured."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
@@ -172,6 +173,23 @@ def test_the_plan_with_the_most_steps_is_chosen(clock, toy, monkeypatch):
     short = measured_plan(plan, 1, 4_096, learner_for)
     assert not short.is_compiled
     assert short.num_steps == 120
+
+
+@pytest.mark.parametrize(("seconds_of_one", "expected"), [(0.1, 1), (0.9, 4)])
+def test_one_thread_is_tried_where_asked_and_taken_where_it_does_more(
+    clock, toy, seconds_of_one, expected
+):
+    place = replace(PLACE, num_threads=4)
+    plan = first_plan(Budget(minutes=1), place, toy.recipe("causal"))
+
+    def learner_for(candidate):
+        seconds = seconds_of_one if candidate.num_threads == 1 else 0.5
+        return FakeLearner(clock, step_seconds=seconds)
+
+    made = measured_plan(plan, 1, 4_096, learner_for, tries_one_thread=True)
+    assert made.num_threads == expected
+    assert made.num_steps == round(60 / min(seconds_of_one, 0.5))
+    assert measured_plan(plan, 1, 4_096, learner_for).num_threads == 4
 
 
 def test_a_budget_too_small_for_a_step_is_one_step(clock, toy, monkeypatch):

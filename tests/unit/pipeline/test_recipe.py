@@ -79,7 +79,9 @@ def test_a_step_of_base_reads_25_000_pieces_a_side_as_the_paper_does():
 
 @every()
 def test_the_task_follows_from_the_trunk(recipe):
-    assert recipe.task == ("translation" if recipe.name in {"base", "small"} else "language-model")
+    assert recipe.task == (
+        "translation" if recipe.name in {"base", "small", "pocket"} else "language-model"
+    )
 
 
 def test_an_unknown_objective_is_answered_with_the_known_ones():

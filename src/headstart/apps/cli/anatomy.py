@@ -99,9 +99,9 @@ def anatomy(
 ) -> None:
     """Show what a model consists of and what it costs.
 
-    RECIPE_OR_RUN is lab, bert, compact, strong, base or small; the folder of a run; or a Python
-    file of your own with a function recipe(). Parameters are derived twice and must agree. Minutes
-    and memory are predicted for this machine, or for one described by --rate and --memory.
+    RECIPE_OR_RUN is lab, bert, compact, strong, base, small or pocket; the folder of a run; or a
+    Python file of your own with a function recipe(). Parameters are derived twice and must agree.
+    Minutes and memory are predicted for this machine, or for one described by --rate and --memory.
     """
     recipe = find_recipe(recipe_or_run)
     if vocabulary is not None:

@@ -32,6 +32,7 @@ from headstart.apps.cli.training_options import (
 from headstart.apps.cli.training_progress import watched
 from headstart.apps.cli.values import COUNT_TYPE
 from headstart.apps.recipes.finding import find_recipe
+from headstart.apps.recipes.pocket import pocket
 from headstart.apps.recipes.small import small
 from headstart.errors import RecipeError
 from headstart.files import locked
@@ -41,17 +42,18 @@ from headstart.pipeline.translating.paired_recipe import paired
 from headstart.training.config import ScheduleKind
 
 if TYPE_CHECKING:
+    from headstart.pipeline.planning import Place
     from headstart.pipeline.recipe import Recipe
     from headstart.pipeline.train_translator import Translating
+    from headstart.pipeline.watch import Watch
 
 EXAMPLES = """\b
 Examples:
-  headstart train-translator --source train.en --target train.de --out runs/en-de
+  headstart train-translator --source train.src --target train.tgt --minutes 5 --out runs/en-fr
   headstart train-translator --source train.en --target train.de --valid-source valid.en \\
     --valid-target valid.de --recipe base --steps 100k --out runs/base
   headstart train-translator --source mine.en --target mine.fr --from runs/reviews --out runs/warm
 """
-DEFAULT_RECIPE = "small"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,8 +109,8 @@ wanted_options = packed(
     Wanted,
     click.option(
         "--recipe",
-        help=f"A recipe that translates, or a Python file.  [default: {DEFAULT_RECIPE}, or the "
-        "shape of --from]",
+        help="A recipe that translates, or a Python file.  [default: pocket on a processor, small "
+        "on a GPU; with --from the shape of that run]",
     ),
     click.option("--from", "start", type=RUN_TYPE, help="A run whose trunk to begin with."),
     click.option(
@@ -172,10 +174,11 @@ def train_translator(
     """Train a translator: an encoder-decoder that learns from a source and a target file.
 
     Line by line the two files are each other's translation; they may be .gz, .bz2, .xz or .zst.
-    With --from the layers of a pretrained trunk are begun with wherever they fit. The run can be
-    stopped or killed at any time; `headstart resume` goes on with it.
+    On a processor the recipe is pocket, which learns in minutes to translate short texts of one
+    kind. With --from the layers of a pretrained trunk are begun with wherever they fit. The run can
+    be stopped or killed at any time; `headstart resume` goes on with it.
     """
-    recipe = settings.applied(chosen_recipe(wanted))
+    chosen = chosen_recipe(wanted)
     # Before torch is imported: whoever comes second is turned away at once.
     with locked(out), stopping() as asked, watched(asked) as watch:
         from headstart.pipeline.resumption import Resumption
@@ -185,7 +188,12 @@ def train_translator(
             resume_translator,
         )
 
-        asked_for = to_translating(pairs, wanted, recipe, workplace)
+        place = replace(
+            workplace.to_place(is_deterministic=wanted.deterministic),
+            is_compiled=wanted.is_compiled,
+        )
+        recipe = settings.applied(chosen or usual_recipe(place.device, watch))
+        asked_for = to_translating(pairs, wanted, recipe, place)
         interruptible(lambda: begin_translator(asked_for, out, watch))
         if not as_json and (started := read_started(out)) is not None:
             from headstart.reports.swap_table import start_table
@@ -196,17 +204,28 @@ def train_translator(
     exit_if_stopped(asked)
 
 
-def chosen_recipe(wanted: Wanted) -> Recipe:
-    """Returns the recipe that was named, or a translator in the shape of the run to start from."""
-    if wanted.start is not None and wanted.recipe is None:
-        return paired(read_start_recipe(wanted.start), small())
-    recipe = replace(find_recipe(wanted.recipe or DEFAULT_RECIPE), plan=None)
+def chosen_recipe(wanted: Wanted) -> Recipe | None:
+    """Returns the recipe that was named, or one in the shape of the start; None if neither was."""
+    if wanted.recipe is None:
+        start = wanted.start
+        return None if start is None else paired(read_start_recipe(start), small())
+    recipe = replace(find_recipe(wanted.recipe), plan=None)
     if recipe.objective != "translation":
         raise RecipeError(
             f"The recipe {recipe.name} has the objective {recipe.objective} and does not "
-            "translate. Choose small or base; to begin with a trunk, name its run with --from."
+            "translate. Choose pocket, small or base; to begin with a trunk, name its run with "
+            "--from."
         )
     return recipe
+
+
+def usual_recipe(device: str, watch: Watch) -> Recipe:
+    """Returns the recipe that has learned most after some minutes on such a device."""
+    if device.startswith("cuda"):
+        return small()
+    # Of `small` a processor does half a step a second, which teaches nothing in minutes.
+    watch.say("The recipe is pocket, which suits a processor; --recipe names another.")
+    return pocket()
 
 
 def with_step_tokens(recipe: Recipe, num_tokens: int) -> Recipe:
@@ -227,23 +246,18 @@ def with_dropout(recipe: Recipe, dropout: float) -> Recipe:
     return replace(recipe, model=replace(recipe.model, trunk=trunk))
 
 
-def to_translating(
-    pairs: PairFiles, wanted: Wanted, recipe: Recipe, workplace: Workplace
-) -> Translating:
+def to_translating(pairs: PairFiles, wanted: Wanted, recipe: Recipe, place: Place) -> Translating:
     """Returns what the options mean."""
     from headstart.pipeline.planning import Budget
     from headstart.pipeline.train_translator import Translating
 
     return Translating(
         recipe=recipe,
-        pairs=pairs.to_config(draw=workplace.seed),
+        pairs=pairs.to_config(draw=place.seed),
         budget=Budget(
             minutes=wanted.minutes, num_tokens=wanted.num_tokens, num_steps=wanted.num_steps
         ),
-        place=replace(
-            workplace.to_place(is_deterministic=wanted.deterministic),
-            is_compiled=wanted.is_compiled,
-        ),
+        place=place,
         start=wanted.start,
         tokenizer=wanted.tokenizer,
         has_two_vocabularies=wanted.two_vocabularies,

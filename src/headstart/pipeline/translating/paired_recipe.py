@@ -11,6 +11,9 @@ from headstart.models.heads.config import (
 )
 from headstart.pipeline.recipe import Recipe
 
+# A translator in the shape of a trunk is called by the names of both recipes.
+BETWEEN_NAMES = "-"
+
 
 def paired(recipe: Recipe, like: Recipe) -> Recipe:
     """Returns a translator of two such trunks as a recipe has one, which learns as another does."""
@@ -34,7 +37,7 @@ def paired(recipe: Recipe, like: Recipe) -> Recipe:
     decoder = replace(encoder, direction="causal", attends_to_source=True)
     return replace(
         like,
-        name=f"{recipe.name}-{like.name}",
+        name=f"{recipe.name}{BETWEEN_NAMES}{like.name}",
         model=ModelConfig(
             trunk=EncoderDecoderConfig(encoder=encoder, decoder=decoder, shares_embedding=True),
             head=language,
