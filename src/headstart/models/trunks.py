@@ -73,13 +73,13 @@ class Trunk(nn.Module):
         normed_BTD: Tensor = self.norm(hidden_BTD)
         return normed_BTD
 
-    def compile_layers(self) -> None:
+    def compile_layers(self, *, for_any_shape: bool = False) -> None:
         """Has the layers compiled when they are first called, in place: all names stay.
 
         One by one, since they are the same code: what is made for the first serves the others.
         """
         for block in self._blocks:
-            block.compile()
+            block.compile(dynamic=True if for_any_shape else None)
 
     @property
     def _blocks(self) -> list[Block]:
@@ -115,8 +115,9 @@ class EncoderDecoder(nn.Module):
 
     def compile_layers(self) -> None:
         """Has the layers of both halves compiled when they are first called."""
-        self.encoder.compile_layers()
-        self.decoder.compile_layers()
+        for half in (self.encoder, self.decoder):
+            # Pairs come in many lengths: code for each would take longer than it saves.
+            half.compile_layers(for_any_shape=True)
 
     def encode(self, source: Text) -> Source:
         """Reads the source once, for any number of targets."""
