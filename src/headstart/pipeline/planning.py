@@ -150,11 +150,11 @@ def num_steps_in(seconds: float, learner: Learner, fewest_between: int = 1) -> i
     played: list[float] = []
     judged = trainer.judged(state)
     for step in count():
-        num_played = judged.recorded.num_played if judged.recorded else 0
+        num_played = judged.num_played
         started_at = time.perf_counter()
         trainer.do_step(state, judged, trainer.batches(step))
         durations.append(time.perf_counter() - started_at)
-        if judged.recorded and judged.recorded.num_played > num_played:
+        if judged.num_played > num_played:
             played.append(durations[-1])
         # The first steps compile: however long that takes, it says nothing of the others.
         elapsed = sum(durations[NUM_WARM_STEPS:])
