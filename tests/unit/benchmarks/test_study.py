@@ -187,6 +187,7 @@ def test_every_study_is_a_program_of_its_own():
         "documents",
         "few_labels",
         "imdb",
+        "multi30k",
         "objectives",
         "strong",
         "topics_and_spam",
