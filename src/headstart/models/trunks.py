@@ -38,8 +38,8 @@ class Trunk(nn.Module):
     def forward(self, text: Text, source: Source | None = None) -> Tensor:
         """Returns a vector for each position. Shape (B, T, D)."""
         self.config.check_length(text.tokens_BT.shape[1])
-        visibility = within(text, self.config.direction)
         hidden_BTD, rotation = self._begin(text, count_positions(text))
+        visibility = within(text, self.config.direction).ready_for(hidden_BTD)
         for layer in self.layers:
             hidden_BTD = layer(hidden_BTD, visibility, rotation, source)
         normed_BTD: Tensor = self.norm(hidden_BTD)
@@ -110,7 +110,9 @@ class EncoderDecoder(nn.Module):
                 "Pairs cannot be packed: a target would attend to the sources of other documents. "
                 "Give one pair a row."
             )
-        hidden_BTD: Tensor = self.decoder(pair.target, self.encode(pair.source))
+        read = self.encode(pair.source)
+        source = read._replace(visibility=read.visibility.ready_for(read.hidden_BSD))
+        hidden_BTD: Tensor = self.decoder(pair.target, source)
         return hidden_BTD
 
     def compile_layers(self) -> None:
