@@ -74,7 +74,7 @@ def summed_loss(
         return loss
     logits = _Logits.of(hidden_ND, weight_VD, bias_V)
     loss_N = _losses(logits, target_N, how.label_smoothing)
-    return loss_N.sum() if counted_N is None else loss_N @ counted_N.to(loss_N.dtype)
+    return loss_N.sum() if counted_N is None else (loss_N * counted_N).sum()
 
 
 @torch.no_grad()
@@ -102,7 +102,7 @@ def _plain_loss(
     if counted_N is None:
         return F.cross_entropy(logits_NV, target_N, reduction="sum", label_smoothing=smoothing)
     loss_N = F.cross_entropy(logits_NV, target_N, reduction="none", label_smoothing=smoothing)
-    return loss_N @ counted_N.to(loss_N.dtype)
+    return (loss_N * counted_N).sum()
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,16 @@ def test_what_is_compiled_is_the_same_arithmetic(label_smoothing, is_counted, mo
     assert_close(gradients(ours, inputs), gradients(theirs, inputs))
 
 
+@pytest.mark.parametrize("makes_gradient", [False, True])
+def test_answers_are_added_in_single_precision_where_products_are_in_half(makes_gradient):
+    inputs, target_N = made_up(40, 60, torch.float32)
+    counted_N = torch.full((40,), 1 / 3)
+    with torch.autocast("cpu", dtype=torch.bfloat16), torch.set_grad_enabled(makes_gradient):
+        ours, plain = summed_loss(*inputs, target_N, counted_N), summed_loss(*inputs, target_N)
+    assert ours.dtype == torch.float32
+    assert_close(3 * ours, plain, rtol=1e-6, atol=0)
+
+
 def test_single_precision_at_a_large_vocabulary_is_within_a_hundred_thousandth(monkeypatch):
     # Ten rows a chunk.
     monkeypatch.setattr(chunked, "NUM_CHUNK_BYTES", 10 * 20_016 * 4)
