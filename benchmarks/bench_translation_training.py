@@ -3,7 +3,7 @@
 Both have the same first weights, dropout, smoothing and batches, which lie ready on the GPU: drawn
 pairs whose lengths are spread as in WMT's news or Multi30k's descriptions, padded to few shapes.
 Headstart does what `train-translator --compile` does, its look at every loss included; Hugging
-Face's Marian is compiled whole and waits for nothing. Pieces are counted without padding.
+Face's Marian is compiled as well and waits for nothing. Pieces are counted without padding.
 """
 
 import argparse

@@ -1,7 +1,9 @@
 """How Hugging Face's translator of our shape learns: our weights at the start, its own kernels.
 
-The optimiser is PyTorch's fused AdamW, the products are in half precision by autocast, and model
-and loss are compiled as one, once for all shapes of batches; nothing waits for a step to end.
+The optimiser is PyTorch's fused AdamW, the products are in half precision by autocast, and nothing
+waits for a step to end. Layers are compiled one by one, and the head with its loss as one, for any
+shape: their forward asks before each layer whether to drop it, which cuts a model that is compiled
+whole at every layer, and their own loss would hold all logits in single precision.
 """
 
 from collections.abc import Callable
@@ -53,10 +55,13 @@ class TheirTraining:
             fused=True,
         )
         self.weights = [one for _, one in learned]
-        self.loss: Callable[..., Tensor] = self._loss
+        self.loss: Callable[..., Tensor] = smoothed_loss
         if plan.is_compiled:
             # Shapes are few, but code for each of them would be compiled for minutes.
-            self.loss = torch.compile(self._loss, dynamic=True)
+            self.loss = torch.compile(smoothed_loss, dynamic=True)
+            for half in (self.model.model.encoder, self.model.model.decoder):
+                for layer in half.layers:
+                    layer.compile(dynamic=True)
 
     def do_step(self, step: int, batch: PairBatch) -> Tensor:
         """Does one step and returns its loss, for which nobody has waited."""
@@ -69,29 +74,37 @@ class TheirTraining:
             is_token_BS = torch.ones_like(source.tokens_BT, dtype=torch.bool)
         kind = self.plan.device.partition(":")[0]
         with torch.autocast(kind, dtype=torch.bfloat16, enabled=self.plan.is_half):
-            loss = self.loss(source.tokens_BT, is_token_BS, target.tokens_BT, labels_of(batch))
+            hidden_BTD = self.model.model(
+                input_ids=source.tokens_BT,
+                attention_mask=is_token_BS.long(),
+                decoder_input_ids=target.tokens_BT,
+                use_cache=False,
+            ).last_hidden_state
+            loss = self.loss(
+                hidden_BTD,
+                self.model.lm_head.weight,
+                self.model.final_logits_bias,
+                labels_of(batch),
+                self.plan.label_smoothing,
+            )
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.weights, self.plan.learning.max_norm)
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
         return loss.detach()
 
-    def _loss(
-        self, source_BS: Tensor, is_token_BS: Tensor, target_BT: Tensor, label_BT: Tensor
-    ) -> Tensor:
-        """Returns the smoothed mean loss of what is no padding."""
-        answer = self.model(
-            input_ids=source_BS,
-            attention_mask=is_token_BS.long(),
-            decoder_input_ids=target_BT,
-            use_cache=False,
-        )
-        return F.cross_entropy(
-            answer.logits.flatten(0, 1).float(),
-            label_BT.flatten(),
-            ignore_index=IGNORED,
-            label_smoothing=self.plan.label_smoothing,
-        )
+
+def smoothed_loss(
+    hidden_BTD: Tensor, weight_VD: Tensor, bias_1V: Tensor, label_BT: Tensor, smoothing: float
+) -> Tensor:
+    """Returns the mean loss of what is no padding, as their head and PyTorch have it."""
+    logits_BTV = F.linear(hidden_BTD, weight_VD) + bias_1V
+    return F.cross_entropy(
+        logits_BTV.flatten(0, 1).float(),
+        label_BT.flatten(),
+        ignore_index=IGNORED,
+        label_smoothing=smoothing,
+    )
 
 
 def labels_of(batch: PairBatch) -> Tensor:
