@@ -350,6 +350,11 @@ TRANSFER_ROWS: Sequence[tuple[str, str, SettingOf]] = (
     ("the best epoch by", "`--best-by`", lambda each: each.transfer.best_by),
     ("best epochs averaged", "`--average-best`", lambda each: each.transfer.num_averaged),
     ("decay of an average", "`--average`", lambda each: each.learning.average_decay or "none"),
+    (
+        "the head is fitted first",
+        "`--fit-head`",
+        lambda each: "yes" if each.transfer.fits_head else "no",
+    ),
     ("fresh layers", "`--fresh-layers`", lambda each: each.transfer.num_fresh_layers),
     (
         "rare labels weigh more",

@@ -106,24 +106,38 @@ def begin_transfer(wanted: Transferring, folder: Path, watch: Watch) -> None:
         labelled = replace(labelled, taught=taught)
     tokenizer = settled_tokenizer(wanted, labelled, watch)
     recipe = transfer_recipe(wanted, labelled, tokenizer)
-    if wanted.start is not None:
-        weights = read_weights(wanted.start)
-        trunk = {name: tensor for name, tensor in weights.items() if name.startswith(TRUNK)}
-        write_start(folder, wanted.start, trunk)
-    else:
-        # An attempt that came to nothing may have left the start that it wanted.
-        (folder / START_FACTS_FILE).unlink(missing_ok=True)
     copy_sketch(wanted.start, folder)
     save_tokenizer(tokenizer, folder / TOKENIZER_FOLDER)
     hashes = example_hashes(wanted.examples)
     keep_examples(folder, wanted.examples, labelled, hashes | {TOKENIZER: tokenizer.fingerprint})
     # Before the folder is a run: a trunk that does not fit would end it at its first step.
     assert recipe.plan is not None
-    start = read_start(folder)
-    learner = new_label_learner(recipe, recipe.plan, labelled, tokenizer, start, hashes)
+    assert recipe.transfer is not None
+    trunk = None if wanted.start is None else trunk_tensors(wanted.start)
+    learner = new_label_learner(recipe, recipe.plan, labelled, tokenizer, trunk, hashes)
     _, swap = learner.new_model()
+    if trunk is not None and recipe.transfer.fits_head:
+        watch.say(f"Fitting the head to the trunk on {len(labelled.train):,} examples.")
+        learner = replace(learner, start=trunk | learner.fitted_head())
+        _, swap = learner.new_model()
+    keep_start(folder, wanted.start, learner.start)
     write_json(folder / SWAP_FILE, None if swap is None else asdict(swap))
     write_recipe(folder, recipe)
+
+
+def trunk_tensors(run: Path) -> dict[str, Tensor]:
+    """Returns the weights of a run's trunk."""
+    weights = read_weights(run)
+    return {name: tensor for name, tensor in weights.items() if name.startswith(TRUNK)}
+
+
+def keep_start(folder: Path, run: Path | None, start: dict[str, Tensor] | None) -> None:
+    """Keeps what a run begins with; a cold start has nothing."""
+    if run is None or start is None:
+        # An attempt that came to nothing may have left the start that it wanted.
+        (folder / START_FACTS_FILE).unlink(missing_ok=True)
+        return
+    write_start(folder, run, start)
 
 
 def keep_examples(
@@ -171,6 +185,11 @@ def transfer_recipe(wanted: Transferring, labelled: Labelled, tokenizer: Tokeniz
             f"num_fresh_layers is {settings.transfer.num_fresh_layers}, but the trunk has "
             f"{trunk.num_layers} layers. Choose at most so many."
         )
+    if settings.transfer.fits_head and wanted.start is None:
+        raise RecipeError(
+            "fits_head is True, but a cold trunk knows nothing yet that a head could be fitted to. "
+            "Leave --fit-head out, or name a trunk by --from."
+        )
     length = base.length if settings.length is None else settings.length
     pooling = base.pooling if settings.pooling is None else settings.pooling
     steps_per_epoch = steps_in_epoch(labelled.num_learned, settings.examples_per_step)
@@ -190,6 +209,7 @@ def transfer_recipe(wanted: Transferring, labelled: Labelled, tokenizer: Tokeniz
             settings.transfer,
             labels=labelled.labels,
             is_warm=wanted.start is not None,
+            fits_head=settings.transfer.fits_head and not settings.transfer.num_fresh_layers,
             fewest_steps=settings.fewest_steps,
         ),
     )

@@ -19,15 +19,16 @@ def swap_table(swap: Mapping[str, Any]) -> Table:
         )
         for tensor in swap["tensors"]
     )
-    num_loaded = sum(tensor["fate"] == "loaded" for tensor in swap["tensors"])
+    counts = Counter(tensor["fate"] for tensor in swap["tensors"])
     return Table(
         title="The head swap",
         columns=("tensor", "shape", "fate", "norm as drawn", "norm at the start"),
         rows=rows,
         numeric=frozenset({"shape", "norm as drawn", "norm at the start"}),
         notes=(
-            f"{num_loaded} tensors loaded, {len(rows) - num_loaded} new. The loaded ones have the "
-            f"SHA-256 {swap['loaded_sha256'][:16]}, in this model as in the run they come from.",
+            f"{', '.join(f'{count} {fate}' for fate, count in counts.most_common())}. The loaded "
+            f"ones have the SHA-256 {swap['loaded_sha256'][:16]}, in this model as in the run they "
+            "come from.",
         ),
     )
 

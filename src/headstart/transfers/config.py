@@ -23,6 +23,8 @@ class TransferConfig:
     mode: Mode = "full"
     layer_decay: float = 1.0
     """The rate of each layer as a share of the one above it."""
+    fits_head: bool = False
+    """Whether the head is fitted to the pretrained trunk before both learn; else it is drawn."""
     num_fresh_layers: int = 0
     """Layers at the top that begin with drawn weights although the trunk was pretrained."""
     weighs_labels: bool = False

@@ -12,7 +12,8 @@ from headstart.errors import RunError
 from headstart.models.model import Model
 
 TRUNK = "trunk."
-Fate = Literal["loaded", "new"]
+HEAD = "head."
+Fate = Literal["loaded", "fitted", "new"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,15 +43,17 @@ def swap_head(
 ) -> HeadSwap:
     """Loads a run's trunk under a model's head, and proves that it is the same trunk.
 
-    Tensors of `fresh_layers`, named by how they begin, keep their first draw.
+    Tensors of `fresh_layers`, named by how they begin, keep their first draw. Those of a head that
+    was fitted to the trunk beforehand are loaded too, where they are among the tensors.
     """
     drawn = tuple(fresh_layers)
     ours = dict(model.named_parameters())
     wanted = [name for name in ours if name.startswith(TRUNK) and not name.startswith(drawn)]
     require_fitting(ours, run_tensors, wanted)
+    fitted = [name for name in ours if name.startswith(HEAD) and name in run_tensors]
     norms_before = {name: norm_of(weights) for name, weights in ours.items()}
     with torch.no_grad():
-        for name in wanted:
+        for name in (*wanted, *fitted):
             ours[name].copy_(run_tensors[name])
     seen, expected = (tensors_sha256(tensors, wanted) for tensors in (ours, run_tensors))
     if seen != expected:
@@ -60,11 +63,13 @@ def swap_head(
             f"have the checksum {seen[:12]} where the run's have {expected[:12]}. Restore the run "
             "from a copy."
         )
+    fate_of: dict[str, Fate] = dict.fromkeys(wanted, "loaded")
+    fate_of |= dict.fromkeys(fitted, "fitted")
     fates = tuple(
         TensorFate(
             name=name,
             shape=tuple(weights.shape),
-            fate="loaded" if name in set(wanted) else "new",
+            fate=fate_of.get(name, "new"),
             norm_before=norms_before[name],
             norm_after=norm_of(weights),
         )

@@ -51,7 +51,7 @@ COLD = TransferSettings(
 # What was learned is moved gently, and what lies deeper, being more general, is moved less.
 WARM = replace(
     COLD,
-    transfer=replace(COLD.transfer, layer_decay=0.8),
+    transfer=replace(COLD.transfer, layer_decay=0.8, fits_head=True),
     learning=replace(COLD.learning, peak_rate=3e-4),
 )
 # A head alone is a logistic regression: its steps cost nothing, so there are many; with as many

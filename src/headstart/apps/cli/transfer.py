@@ -79,6 +79,7 @@ class Choices:
     length: int | None
     long_texts: LongTexts | None
     pooling: Pooling | None
+    fits_head: bool | None
     num_fresh_layers: int | None
     weigh_labels: bool
     patience: int | None
@@ -145,6 +146,12 @@ choice_options = packed(
         "--pooling",
         type=click.Choice(get_args(Pooling)),
         help="The vector of a text.  [default: what suits the trunk's objective]",
+    ),
+    click.option(
+        "--fit-head/--draw-head",
+        "fits_head",
+        default=None,
+        help="Fit the head to the pretrained trunk first, or draw it.  [default: fit]",
     ),
     click.option(
         "--fresh-layers",
@@ -249,6 +256,7 @@ def chosen_settings(kept: Kept, pace: Pace, choices: Choices, lessons: Lessons) 
             base.transfer,
             **given(
                 layer_decay=pace.layer_decay,
+                fits_head=choices.fits_head,
                 num_fresh_layers=choices.num_fresh_layers,
                 weighs_labels=choices.weigh_labels or None,
                 long_texts=choices.long_texts,

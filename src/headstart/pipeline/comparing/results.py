@@ -211,6 +211,7 @@ def network_json(system: System, done: Done) -> Json:
         "warm_up_share": settings.learning.warm_up_share,
         "weight_decay": settings.learning.weight_decay,
         "layer_decay": settings.transfer.layer_decay,
+        "fits_head": settings.transfer.fits_head,
         "dropout": settings.dropout,
         "rates_tried": list(done.wanted.rates) or [1.0],
     } | (teachers_json(settings) if system.kind == "taught" else {})
