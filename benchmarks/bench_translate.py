@@ -18,7 +18,7 @@ from pathlib import Path
 import sacrebleu
 import torch
 from record import alternate, keep
-from their_translators import hugging_face_translator, write_ctranslate2
+from their_translators import hugging_face_translator, their_texts, write_ctranslate2
 
 from headstart.apps.recipes.small import small
 from headstart.models.initialisation import initialise
@@ -28,7 +28,7 @@ from headstart.pipeline.run_folder import Run
 from headstart.pipeline.translate import TranslationWriter, load_translator, translate_texts
 from headstart.pipeline.translating.translation_settings import TranslationSettings
 from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer
-from headstart.tokenizers.pieces import BASIC_PIECES, END_ID, PADDING_ID
+from headstart.tokenizers.pieces import END_ID
 
 NUM_ROWS = 64
 # Drawn weights: as many pieces as Multi30k's sentences have.
@@ -127,25 +127,7 @@ def hugging_face(
     )
 
     def translate() -> list[str]:
-        found: dict[int, str] = {}
-        for batch in batches:
-            rows = [torch.tensor([*job.part.ids, END_ID]) for job in batch]
-            tokens = torch.nn.utils.rnn.pad_sequence(
-                rows, batch_first=True, padding_value=PADDING_ID
-            )
-            written = theirs.generate(
-                tokens,
-                attention_mask=(tokens != PADDING_ID).long(),
-                num_beams=how.beam,
-                length_penalty=how.length_penalty,
-                early_stopping=not is_plain,
-                max_new_tokens=max(writer.most_pieces(job) for job in batch),
-                suppress_tokens=list(writer.forbidden),
-                do_sample=False,
-            )
-            for job, row in zip(batch, written.tolist(), strict=True):
-                ids = [piece for piece in row if piece >= len(BASIC_PIECES)]
-                found[job.number] = run.tokenizer.decode(ids)
+        found = their_texts(theirs, writer, batches, stops_early=not is_plain)
         return [found[job.number] for job in jobs]
 
     return translate

@@ -4,6 +4,7 @@ Norms after each branch make it Hugging Face's Marian, norms before each make it
 rest of both is alike. Their sinusoids stand in halves and ours in turn, so that they get our table.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -11,7 +12,16 @@ from torch import Tensor, nn
 
 from headstart.models.model import Model
 from headstart.models.trunks import Trunk
-from headstart.tokenizers.pieces import END, END_ID, PADDING_ID, START, START_ID, UNKNOWN
+from headstart.pipeline.translate import Job, TranslationWriter
+from headstart.tokenizers.pieces import (
+    BASIC_PIECES,
+    END,
+    END_ID,
+    PADDING_ID,
+    START,
+    START_ID,
+    UNKNOWN,
+)
 
 Weights = dict[str, Tensor]
 
@@ -34,6 +44,9 @@ def hugging_face_translator(model: Model, most_positions: int = 512) -> nn.Modul
         encoder_ffn_dim=layer.feed_forward_width,
         decoder_ffn_dim=other_layer.feed_forward_width,
         activation_function=layer.feed_forward,
+        dropout=layer.dropout,
+        attention_dropout=0.0,
+        activation_dropout=0.0,
         scale_embedding=trunk.encoder.scales_embedding,
         max_position_embeddings=min(most_positions, trunk.encoder.max_length),
         decoder_start_token_id=START_ID,
@@ -97,6 +110,36 @@ def split(prefix: str, letters: str, fused: nn.Linear) -> Weights:
         for name, tensor in fused.state_dict().items()
         for letter, part in zip(letters, tensor.chunk(len(letters)), strict=True)
     }
+
+
+def their_texts(
+    theirs: nn.Module,
+    writer: TranslationWriter,
+    batches: Sequence[Sequence[Job]],
+    *,
+    stops_early: bool,
+) -> dict[int, str]:
+    """Returns what `generate` makes of each job by its number, asked as our own search is."""
+    how, tokenizer = writer.how, writer.target_tokenizer
+    found: dict[int, str] = {}
+    for batch in batches:
+        rows = [torch.tensor([*job.part.ids, END_ID]) for job in batch]
+        tokens = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PADDING_ID)
+        tokens = tokens.to(next(theirs.parameters()).device)
+        written = theirs.generate(
+            tokens,
+            attention_mask=(tokens != PADDING_ID).long(),
+            num_beams=how.beam,
+            length_penalty=how.length_penalty,
+            early_stopping=stops_early,
+            max_new_tokens=max(writer.most_pieces(job) for job in batch),
+            suppress_tokens=list(writer.forbidden),
+            do_sample=False,
+        )
+        for job, row in zip(batch, written.tolist(), strict=True):
+            ids = [piece for piece in row if piece >= len(BASIC_PIECES)]
+            found[job.number] = tokenizer.decode(ids)
+    return found
 
 
 def write_ctranslate2(theirs: nn.Module, vocabulary: list[str], folder: Path) -> None:

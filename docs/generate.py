@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 from page_parts import markdown, provenance  # noqa: E402 (the path above must come first)
 from record import newest  # noqa: E402
 from results_blocks import RESULT_BLOCKS, write_result_figures  # noqa: E402
+from translation_blocks import TRANSLATION_BLOCKS  # noqa: E402
 
 from headstart import Question, anatomy, find_recipe  # noqa: E402
 from headstart.evaluation.intervals import share_interval  # noqa: E402
@@ -440,6 +441,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "demo": demo,
     "tree": tree,
     **RESULT_BLOCKS,
+    **TRANSLATION_BLOCKS,
 }
 
 

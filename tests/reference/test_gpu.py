@@ -4,7 +4,9 @@ These need a CUDA device: `python -m pytest -m gpu`.
 """
 
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -12,6 +14,7 @@ from torch import Tensor
 
 from headstart.apps.recipes import RECIPES
 from headstart.apps.recipes.compact import compact
+from headstart.batches.pair_shapes import ShapedPairBatches
 from headstart.decoding.greedy import Greedy
 from headstart.decoding.sampling import Sampling
 from headstart.decoding.scoring import CachedScores, RecomputedScores, prefix_of
@@ -19,11 +22,26 @@ from headstart.decoding.strategy import Limits
 from headstart.models.initialisation import initialise
 from headstart.models.inputs import SourceAndTarget, Text
 from headstart.models.model import new_model
+from headstart.objectives.translation import PairBatch, Translation, to_shaped_batch
 from headstart.pipeline.recipe import with_vocabulary
+from headstart.training.config import LearningConfig, PlanConfig
+from headstart.training.loop import StepReport, Trainer, TrainingState
+from headstart.training.optimiser import Optimiser
 
 pytestmark = pytest.mark.gpu
 
 VOCABULARY_SIZE = 500
+PLAN = PlanConfig(
+    num_steps=1,
+    seed=3,
+    device="cuda",
+    num_threads=1,
+    precision="fp32",
+    is_compiled=False,
+    is_deterministic=False,
+    steps_between_validations=1,
+    steps_between_logs=1,
+)
 
 
 def padded_text(device: str) -> Text:
@@ -85,3 +103,35 @@ def test_gpu_writes_with_a_cache_what_it_writes_without(strategy):
         for scores in (CachedScores(model.trunk, model.head), recomputed)
     )
     assert ours == expected
+
+
+def test_recorded_steps_of_a_translator_learn_what_steps_one_by_one_do():
+    generator = np.random.default_rng(4)
+    source, target = generator.integers(1, 30, (2, 300))
+    order = ShapedPairBatches(source, target, 600, seed=1)
+
+    def batches(step: int) -> list[PairBatch]:
+        rows = [
+            [np.random.default_rng(index).integers(4, 90, side[index] - 1) for index in chosen]
+            for chosen in [order.at(step)]
+            for side in (source, target)
+        ]
+        return [to_shaped_batch(*rows, [""] * len(rows[0]), "cuda", order.shape_at(step))]
+
+    reports: list[list[StepReport]] = [[], []]
+    for seen, is_recorded in zip(reports, (True, False), strict=True):
+        model = new_model(with_vocabulary(RECIPES["small"](), 90).model).cuda()
+        initialise(model, seed=2)
+        learning = LearningConfig(peak_rate=1e-3, max_norm=0.5)
+        trainer = Trainer(
+            Translation(0.1),
+            learning,
+            replace(PLAN, num_steps=5 * order.steps_per_epoch),
+            batches,
+            lambda _state, report, seen=seen: bool(seen.append(report)),
+            is_always_alike=is_recorded,
+        )
+        trainer.run(TrainingState(model, Optimiser(model, set(), learning), None))
+    for report, expected in zip(*reports, strict=True):
+        assert report.num_tokens == expected.num_tokens
+        assert report.loss == pytest.approx(expected.loss, rel=2e-3)

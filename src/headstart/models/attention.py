@@ -36,11 +36,12 @@ def attend(
     query_BHTK: Tensor, key_BHSK: Tensor, value_BHSK: Tensor, visibility: Visibility
 ) -> Tensor:
     """Returns softmax(QKᵀ/√K)V over what is visible, by PyTorch's fused kernels."""
+    bias_B1TS = visibility.bias_B1TS
     return F.scaled_dot_product_attention(
         query_BHTK,
         key_BHSK,
         value_BHSK,
-        attn_mask=visibility.may_attend_B1TS,
+        attn_mask=visibility.may_attend_B1TS if bias_B1TS is None else bias_B1TS,
         is_causal=visibility.is_causal,
     )
 

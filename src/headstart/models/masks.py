@@ -11,6 +11,9 @@ from torch import Tensor
 from headstart.models.config import Direction
 from headstart.models.inputs import Text
 
+# Kernels for attention read so many numbers of a mask at once.
+ROW_ALIGNMENT = 8
+
 
 class Visibility(NamedTuple):
     """What each position may attend to, without a matrix where the kernel can do without one."""
@@ -19,12 +22,36 @@ class Visibility(NamedTuple):
     """True where the square mask is all there is, which fused kernels apply by themselves."""
     may_attend_B1TS: Tensor | None
     """True where a position (row) may attend to another (column)."""
+    bias_B1TS: Tensor | None = None
+    """The same as what is added to scores, 0 or minus infinity, where a kernel wants it so."""
 
     def select(self, row_B: Tensor) -> "Visibility":
         """Returns what these rows of a batch may attend to."""
         if self.may_attend_B1TS is None:
             return self
-        return self._replace(may_attend_B1TS=self.may_attend_B1TS[row_B])
+        bias_B1TS = None if self.bias_B1TS is None else self.bias_B1TS[row_B]
+        return self._replace(may_attend_B1TS=self.may_attend_B1TS[row_B], bias_B1TS=bias_B1TS)
+
+    def ready_for(self, hidden_BTD: Tensor) -> "Visibility":
+        """Returns the same with a bias where vectors are on a GPU, whose kernels add one.
+
+        They would make it anew in every layer, and copy it once more to align its rows.
+        """
+        if not hidden_BTD.is_cuda or self.may_attend_B1TS is None:
+            return self
+        is_autocast = torch.is_autocast_enabled("cuda")
+        dtype = torch.get_autocast_dtype("cuda") if is_autocast else hidden_BTD.dtype
+        return self._replace(bias_B1TS=aligned_bias(self.may_attend_B1TS, dtype))
+
+
+def aligned_bias(may_attend_B1TS: Tensor, dtype: torch.dtype) -> Tensor:
+    """Returns 0 where one may attend and minus infinity elsewhere, each row on a border."""
+    *shape, length = may_attend_B1TS.shape
+    # Always some room behind a row: were there none for some lengths, code for any length would
+    # be compiled twice.
+    room = (length // ROW_ALIGNMENT + 1) * ROW_ALIGNMENT
+    bias = torch.zeros(*shape, room, dtype=dtype, device=may_attend_B1TS.device)
+    return bias[..., :length].masked_fill_(~may_attend_B1TS, -torch.inf)
 
 
 def causal(length: int, device: torch.device | None = None) -> Tensor:

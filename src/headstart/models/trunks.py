@@ -38,8 +38,8 @@ class Trunk(nn.Module):
     def forward(self, text: Text, source: Source | None = None) -> Tensor:
         """Returns a vector for each position. Shape (B, T, D)."""
         self.config.check_length(text.tokens_BT.shape[1])
-        visibility = within(text, self.config.direction)
         hidden_BTD, rotation = self._begin(text, count_positions(text))
+        visibility = within(text, self.config.direction).ready_for(hidden_BTD)
         for layer in self.layers:
             hidden_BTD = layer(hidden_BTD, visibility, rotation, source)
         normed_BTD: Tensor = self.norm(hidden_BTD)
@@ -73,13 +73,13 @@ class Trunk(nn.Module):
         normed_BTD: Tensor = self.norm(hidden_BTD)
         return normed_BTD
 
-    def compile_layers(self) -> None:
+    def compile_layers(self, *, for_any_shape: bool = False) -> None:
         """Has the layers compiled when they are first called, in place: all names stay.
 
         One by one, since they are the same code: what is made for the first serves the others.
         """
         for block in self._blocks:
-            block.compile()
+            block.compile(dynamic=True if for_any_shape else None)
 
     @property
     def _blocks(self) -> list[Block]:
@@ -110,13 +110,16 @@ class EncoderDecoder(nn.Module):
                 "Pairs cannot be packed: a target would attend to the sources of other documents. "
                 "Give one pair a row."
             )
-        hidden_BTD: Tensor = self.decoder(pair.target, self.encode(pair.source))
+        read = self.encode(pair.source)
+        source = read._replace(visibility=read.visibility.ready_for(read.hidden_BSD))
+        hidden_BTD: Tensor = self.decoder(pair.target, source)
         return hidden_BTD
 
     def compile_layers(self) -> None:
         """Has the layers of both halves compiled when they are first called."""
-        self.encoder.compile_layers()
-        self.decoder.compile_layers()
+        for half in (self.encoder, self.decoder):
+            # Pairs come in many lengths: code for each would take longer than it saves.
+            half.compile_layers(for_any_shape=True)
 
     def encode(self, source: Text) -> Source:
         """Reads the source once, for any number of targets."""

@@ -11,13 +11,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headstart.batches.pair_shapes import PairShape
 from headstart.models.heads.language import LanguageHead
 from headstart.models.inputs import SourceAndTarget, Text
 from headstart.models.model import Model
 from headstart.models.trunks import EncoderDecoder
 from headstart.objectives.batch import PIECES
 from headstart.objectives.objective import Loss
-from headstart.objectives.vocabulary_loss.chunked import position_losses, summed_loss
+from headstart.objectives.vocabulary_loss.chunked import Summing, position_losses, summed_loss
 from headstart.tokenizers.pieces import END_ID, PADDING_ID, START_ID
 
 TranslationModel = Model[EncoderDecoder, LanguageHead]
@@ -31,21 +32,23 @@ class PairBatch:
 
     pair: SourceAndTarget
     """The target as it is read: behind a start, and without its end."""
-    answered_M: Tensor
-    """The places of the answered positions, counted through all targets."""
+    answered_M: Tensor | None
+    """The places of the answered positions, counted through all targets; None where all are."""
     target_M: Tensor
     names: tuple[str, ...]
     """What each pair is called when something is wrong with it."""
+    num_tokens: int
+    """The pieces of the targets, padding aside: what a translator's speed is counted in."""
+    share_M: Tensor | None = None
+    """The share of each answer in the mean, 0 for padding; None where there is only what is asked.
 
-    @property
-    def num_tokens(self) -> int:
-        """The pieces of the targets, padding aside: what a translator's speed is counted in."""
-        return len(self.target_M)
+    A step of this shape may be recorded: how many answers there are is read from here again.
+    """
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many answers are asked for."""
-        return {PIECES: len(self.target_M)}
+        """How many answers are asked for; 1 where they are a mean already."""
+        return {PIECES: self.num_tokens if self.share_M is None else 1}
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Translation:
     """Predicts each piece of a target, and its end; the answer is never quite certain."""
 
     label_smoothing: float = 0.0
+    is_compiled: bool = False
+    """Whether what follows the logits is compiled."""
 
     def loss(self, model: TranslationModel, batch: PairBatch) -> Loss:
         """Returns the loss of every piece, summed; the decoder sees nothing of what is to come."""
@@ -63,7 +68,8 @@ class Translation:
             head.weight,
             head.bias,
             batch.target_M,
-            label_smoothing=self.label_smoothing,
+            batch.share_M,
+            Summing(label_smoothing=self.label_smoothing, is_compiled=self.is_compiled),
         )
         return {PIECES: total}
 
@@ -71,7 +77,8 @@ class Translation:
 def answered_vectors(model: TranslationModel, batch: PairBatch) -> Tensor:
     """Returns the vector behind which each answer is asked for. Shape (M, D)."""
     hidden_BTD: Tensor = model.trunk(batch.pair)
-    return hidden_BTD.flatten(0, 1)[batch.answered_M]
+    hidden_MD = hidden_BTD.flatten(0, 1)
+    return hidden_MD if batch.answered_M is None else hidden_MD[batch.answered_M]
 
 
 @torch.no_grad()
@@ -89,7 +96,7 @@ def to_pair_batch(
     length_step: int = 1,
 ) -> PairBatch:
     """Returns pairs as a batch on a device, each side padded behind to a multiple of a length."""
-    read, asked, is_answered = target_grids(targets, length_step)
+    read, asked, is_answered = target_grids(targets, padded_shape(targets, length_step))
     return PairBatch(
         # Padding stands behind every piece of a target, where a causal decoder never looks: a
         # mask would only keep it from the fastest kernels.
@@ -97,12 +104,35 @@ def to_pair_batch(
         answered_M=moved(np.flatnonzero(is_answered), device),
         target_M=moved(asked[is_answered], device),
         names=tuple(names),
+        num_tokens=int(is_answered.sum()),
+    )
+
+
+def to_shaped_batch(
+    sources: Pieces, targets: Pieces, names: Sequence[str], device: str, shape: PairShape
+) -> PairBatch:
+    """Returns pairs as a batch of a given shape, in which every position of a target is judged.
+
+    What is padding counts for nothing, so that loss and gradients are those of the pairs alone.
+    """
+    tokens, is_token = ended(sources, (shape.num_rows, shape.source_length))
+    read, asked, is_asked = target_grids(targets, (shape.num_rows, shape.target_length))
+    num_tokens = int(is_asked.sum())
+    share_M = (is_asked.ravel() / num_tokens).astype(np.float32)
+    source = Text(moved(tokens, device), moved(is_token, device))
+    return PairBatch(
+        pair=SourceAndTarget(source, Text(moved(read, device))),
+        answered_M=None,
+        target_M=moved(asked.ravel(), device),
+        names=tuple(names),
+        num_tokens=num_tokens,
+        share_M=moved(share_M, device),
     )
 
 
 def source_text(sources: Pieces, device: str, length_step: int = 1) -> Text:
     """Returns sources as an encoder reads them: each with its end, padded behind."""
-    tokens, is_token = ended(sources, length_step)
+    tokens, is_token = ended(sources, padded_shape(sources, length_step))
     # Without padding there is no need of a mask; but what is padded to few shapes should not have
     # one time and again and none the next, since compiled code is made anew for each.
     has_mask = length_step > 1 or not is_token.all()
@@ -110,25 +140,32 @@ def source_text(sources: Pieces, device: str, length_step: int = 1) -> Text:
 
 
 def target_grids(
-    targets: Pieces, length_step: int = 1
+    targets: Pieces, shape: tuple[int, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Returns targets as read, behind a start; as asked for, to the end; and what is no padding."""
-    asked, is_token = ended(targets, length_step)
+    asked, is_token = ended(targets, shape)
     read = np.roll(asked, 1, axis=1)
     read[:, 0] = START_ID
     # The end of a shorter row would lead on to something; nothing is asked there.
     return np.where(is_token, read, PADDING_ID), asked, is_token
 
 
-def ended(rows: Pieces, length_step: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def padded_shape(rows: Pieces, length_step: int = 1) -> tuple[int, int]:
+    """Returns the shape of a grid for rows with an end each, as long as a multiple of a length."""
+    longest = 1 + max(map(len, rows))
+    return len(rows), -(-longest // length_step) * length_step
+
+
+def ended(rows: Pieces, shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Returns rows with an end each as a grid, the rest padding, and what of it is no padding."""
-    lengths = np.array([len(row) for row in rows])
-    longest = 1 + int(lengths.max())
-    grid = np.full((len(rows), -(-longest // length_step) * length_step), PADDING_ID, np.int64)
+    grid = np.full(shape, PADDING_ID, np.int64)
+    # Of a row that is not there not even the end is.
+    lengths = np.full(shape[0], -1)
+    lengths[: len(rows)] = [len(row) for row in rows]
     for number, row in enumerate(rows):
         grid[number, : len(row)] = row
-    grid[np.arange(len(rows)), lengths] = END_ID
-    return grid, np.arange(grid.shape[1]) <= lengths[:, None]
+    grid[np.arange(len(rows)), lengths[: len(rows)]] = END_ID
+    return grid, np.arange(shape[1]) <= lengths[:, None]
 
 
 def moved(values: NDArray[np.generic], device: str) -> Tensor:

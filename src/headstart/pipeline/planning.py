@@ -150,12 +150,16 @@ def num_steps_in(seconds: float, learner: Learner, fewest_between: int = 1) -> i
     """
     state = learner.new_state()
     trainer = learner.trainer(lambda _state, _report: False)
-    durations = []
+    durations: list[float] = []
+    played: list[float] = []
     judged = trainer.judged(state)
     for step in count():
+        num_played = judged.num_played
         started_at = time.perf_counter()
         trainer.do_step(state, judged, trainer.batches(step))
         durations.append(time.perf_counter() - started_at)
+        if judged.num_played > num_played:
+            played.append(durations[-1])
         # The first steps compile: however long that takes, it says nothing of the others.
         elapsed = sum(durations[NUM_WARM_STEPS:])
         # A slow machine must not spend its whole budget on being measured.
@@ -164,7 +168,9 @@ def num_steps_in(seconds: float, learner: Learner, fewest_between: int = 1) -> i
         if is_late or has_enough:
             break
     # What the first steps took longer is the compiling, and is paid for out of the budget.
-    step_seconds = statistics.median(durations[max(NUM_WARM_STEPS, len(durations) // 2) :])
+    later = durations[max(NUM_WARM_STEPS, len(durations) // 2) :]
+    # Most steps of a run are played from a recording, however few of those tried were.
+    step_seconds = statistics.median(played if len(played) >= NUM_TIMED_STEPS else later)
     first_seconds = sum(durations[:NUM_WARM_STEPS]) - NUM_WARM_STEPS * step_seconds
     validation_seconds = seconds_of_a_look(learner, state)
     for num_looks in range(NUM_VALIDATIONS, 0, -1):

@@ -72,6 +72,11 @@ class LossOfBatch(nn.Module):
         self.recorded: RecordedSteps | None = None
         """Steps that are launched as a whole, where the device can do that."""
 
+    @property
+    def num_played(self) -> int:
+        """The steps that were launched as a whole so far."""
+        return 0 if self.recorded is None else self.recorded.num_played
+
     def forward(self, batch: StepBatch) -> Mapping[str, Tensor]:
         """Returns each part of the loss, summed."""
         return self.objective.loss(self.model, batch)

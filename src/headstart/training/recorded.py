@@ -51,6 +51,8 @@ class RecordedSteps:
         self._stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # PyTorch's own
         self._pool = torch.cuda.graph_pool_handle()
         self._is_able = True
+        self.num_played = 0
+        """The steps that were launched as a whole."""
 
     def do(self, batch: StepBatch) -> Tensor:
         """Does one step and returns its values, on the device."""
@@ -67,6 +69,7 @@ class RecordedSteps:
         for kept, new in zip(tensors_of(recording.batch), tensors_of(batch), strict=True):
             kept.copy_(new, non_blocking=True)
         recording.graph.replay()
+        self.num_played += 1
         return recording.value_V
 
     def _forget_if_others_learn(self) -> None:
@@ -130,13 +133,13 @@ def shape_of(part: Any) -> object:
     return tuple(map(shape_of, part)) if is_named_tuple(part) else None
 
 
-def tensors_of(batch: object) -> Iterator[Tensor]:
-    """Yields the tensors of a batch in the order of its fields."""
-    for part in parts_of(batch):
+def tensors_of(batch: Any) -> Iterator[Tensor]:
+    """Yields the tensors of a batch in the order of its fields, those of a pair's texts too."""
+    for part in parts_of(batch) if is_dataclass(batch) else batch:
         if isinstance(part, Tensor):
             yield part
         elif is_named_tuple(part):
-            yield from (each for each in part if isinstance(each, Tensor))
+            yield from tensors_of(part)
 
 
 def with_tensors(batch: Any, tensors: Iterator[Tensor]) -> Any:

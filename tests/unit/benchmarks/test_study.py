@@ -188,6 +188,7 @@ def test_every_study_is_a_program_of_its_own():
         "every_way",
         "few_labels",
         "imdb",
+        "multi30k",
         "objectives",
         "strong",
         "topics_and_spam",

@@ -4,8 +4,17 @@ import pytest
 import torch
 from torch import Tensor
 
+from headstart.models.attention import attend
 from headstart.models.inputs import Text
-from headstart.models.masks import Visibility, across, causal, padding, same_document, within
+from headstart.models.masks import (
+    Visibility,
+    across,
+    aligned_bias,
+    causal,
+    padding,
+    same_document,
+    within,
+)
 
 
 def matrix(*rows: str) -> Tensor:
@@ -123,3 +132,38 @@ def test_masks_leave_their_text_as_it_was():
     across(text)
     within(text, "causal")
     assert torch.equal(text.is_token_BT, is_token_BT)
+
+
+@pytest.mark.parametrize("length", [3, 8, 13])
+def test_a_bias_is_the_mask_in_numbers_and_its_rows_are_aligned(length):
+    is_token_BT = torch.arange(length) < torch.tensor([[length], [2], [0]])
+    text = Text(tokens(3, length), is_token_BT)
+    for visibility in (within(text, "bidirectional"), within(text, "causal"), across(text)):
+        bias = aligned_bias(visibility.may_attend_B1TS, torch.float64)
+        assert torch.equal(bias == 0, visibility.may_attend_B1TS)
+        assert torch.equal(bias == -torch.inf, ~visibility.may_attend_B1TS)
+        assert all(stride % 8 == 0 for stride in bias.stride()[:-1])
+        # Never as long as the row itself, or code for any length would be made twice.
+        assert bias.stride(-2) > length
+        query, key, value = torch.randn(3, 3, 2, length, 4, dtype=torch.float64).unbind()
+        both = [attend(query, key, value, each) for each in (visibility, biased(visibility, bias))]
+        torch.testing.assert_close(both[0], both[1])
+
+
+def biased(visibility: Visibility, bias: Tensor) -> Visibility:
+    return visibility._replace(bias_B1TS=bias)
+
+
+def test_rows_are_chosen_from_mask_and_bias_alike():
+    text = Text(tokens(3, 4), torch.tensor([[True] * 4, [True] * 2 + [False] * 2, [True] * 4]))
+    visibility = across(text)
+    both = biased(visibility, aligned_bias(visibility.may_attend_B1TS, torch.float32))
+    chosen = both.select(torch.tensor([1]))
+    assert torch.equal(chosen.bias_B1TS == 0, chosen.may_attend_B1TS)
+    assert chosen.bias_B1TS.shape == (1, 1, 1, 4)
+
+
+def test_a_processor_needs_no_bias():
+    text = Text(tokens(1, 3), torch.tensor([[True, True, False]]))
+    visibility = within(text, "causal")
+    assert visibility.ready_for(torch.zeros(1, 3, 2)) is visibility

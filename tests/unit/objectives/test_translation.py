@@ -8,20 +8,25 @@ import torch
 import torch.nn.functional as F
 
 from headstart.apps.recipes.small import small
+from headstart.batches.pair_shapes import PairShape
 from headstart.models.initialisation import initialise
 from headstart.models.inputs import SourceAndTarget, Text
 from headstart.models.model import new_model
 from headstart.objectives.translation import (
     Translation,
     answer_losses,
+    padded_shape,
     source_text,
     target_grids,
     to_pair_batch,
+    to_shaped_batch,
 )
 from headstart.pipeline.recipe import with_vocabulary
 from headstart.tokenizers.pieces import END_ID, PADDING_ID, START_ID
+from headstart.training.recorded import key_of, tensors_of, with_tensors
 
 VOCABULARY_SIZE = 40
+SHAPE = PairShape(4, 9, 10)
 
 
 def rows(seed: int, *lengths: int) -> list[np.ndarray]:
@@ -61,7 +66,7 @@ def test_rows_have_their_marks_where_everyone_expects_them():
         [*sources[1], END_ID],
     ]
     assert text.is_token_BT.tolist() == [[True] * 3 + [False] * 2, [True] * 5]
-    read, asked, is_token = target_grids(targets)
+    read, asked, is_token = target_grids(targets, padded_shape(targets))
     assert read.tolist() == [
         [START_ID, *targets[0]],
         [START_ID, *targets[1], PADDING_ID, PADDING_ID],
@@ -90,7 +95,8 @@ def test_loss_and_gradients_are_those_of_whole_logits_without_padding(model, lab
     loss.backward()
     ours = {name: weights.grad.clone() for name, weights in model.named_parameters()}
     model.zero_grad()
-    _, asked, _ = target_grids(rows(1, 3, 6, 1))
+    targets = rows(1, 3, 6, 1)
+    _, asked, _ = target_grids(targets, padded_shape(targets))
     logits_BTV = model(batch.pair)
     expected = F.cross_entropy(
         logits_BTV.flatten(0, 1),
@@ -123,6 +129,38 @@ def test_padding_on_either_side_changes_nothing(model):
     )
     torch.testing.assert_close(padded, together)
     torch.testing.assert_close(alone, together)
+
+
+@pytest.mark.parametrize("shape", [(3, 8, 7), (5, 11, 12)])
+def test_a_given_shape_changes_neither_the_mean_nor_the_gradients(model, shape):
+    sources, targets = rows(0, 7, 2, 4), rows(1, 3, 6, 1)
+    plain = batch_of(sources, targets)
+    (total,) = Translation(0.1).loss(model, plain).values()
+    (total / plain.counts["pieces"]).backward()
+    expected = {name: weights.grad.clone() for name, weights in model.named_parameters()}
+    model.zero_grad()
+    batch = to_shaped_batch(sources, targets, ["a", "b", "c"], "cpu", PairShape(*shape))
+    (mean,) = Translation(0.1).loss(model, batch).values()
+    (mean / batch.counts["pieces"]).backward()
+    assert batch.num_tokens == plain.num_tokens == 13
+    torch.testing.assert_close(mean, total / 13, rtol=1e-6, atol=0)
+    for name, weights in model.named_parameters():
+        torch.testing.assert_close(weights.grad, expected[name], rtol=1e-5, atol=1e-8, msg=name)
+    model.zero_grad()
+
+
+def test_steps_of_a_given_shape_are_one_to_a_recording(model):
+    """All that changes from one to the next is in tensors, the number of answers too."""
+    one, other = (
+        to_shaped_batch(rows(seed, *lengths), rows(seed + 1, *lengths), names, "cpu", SHAPE)
+        for seed, lengths, names in ((0, (7, 2, 4), "abc"), (2, (1, 5), "de"))
+    )
+    assert key_of(one) == key_of(other)
+    assert one.num_tokens != other.num_tokens
+    # As a recording does it: the tensors of one batch take the place of another's.
+    played = with_tensors(one, tensors_of(other))
+    losses = [next(iter(Translation(0.1).loss(model, each).values())) for each in (played, other)]
+    assert losses[0] == losses[1]
 
 
 def test_what_stands_in_the_padding_is_never_seen(model):

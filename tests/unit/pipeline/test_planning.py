@@ -67,6 +67,9 @@ def test_a_short_run_looks_seldom_but_at_its_end_at_least(toy, num_steps):
     assert is_at_its_end_only or num_learned >= TOKENS_LEARNED_PER_LOOKED * num_looked
 
 
+PLAYED_SECONDS = 0.015625
+
+
 class Clock:
     """A clock that moves only where something is said to take time."""
 
@@ -86,6 +89,7 @@ class FakeLearner:
             [step_seconds + first_seconds, step_seconds], itertools.repeat(step_seconds)
         )
         self.num_steps = 0
+        self.num_played = 0
 
     def new_state(self):
         return None
@@ -94,14 +98,16 @@ class FakeLearner:
         return self
 
     def judged(self, _state):
-        return None
+        return self
 
     def batches(self, _step):
         return []
 
     def do_step(self, _state, _judged, _batches) -> None:
         self.num_steps += 1
-        self.clock.now += next(self.seconds)
+        seconds = next(self.seconds)
+        self.clock.now += seconds
+        self.num_played += seconds == PLAYED_SECONDS
 
     def validate(self, _state) -> None:
         self.clock.now += self.validation_seconds
@@ -128,6 +134,13 @@ def test_steps_that_become_faster_are_waited_for_however_long_the_first_took(clo
     learner = FakeLearner(clock, step_seconds=0.1)
     learner.seconds = itertools.chain([40.0, 30.0], [0.3] * 6, itertools.repeat(0.1))
     assert num_steps_in(600, learner) == int((600 - 70 + 2 * 0.1) / 0.1)
+
+
+def test_steps_that_were_played_from_a_recording_are_what_most_steps_will_be(clock):
+    learner = FakeLearner(clock, step_seconds=0.1)
+    few_played = [0.1, 0.1, *[0.2, 0.2, PLAYED_SECONDS] * 20]
+    learner.seconds = iter(few_played)
+    assert num_steps_in(600, learner) == int((600 - 2 * 0.1 + 2 * PLAYED_SECONDS) / PLAYED_SECONDS)
 
 
 def test_one_slow_step_among_the_timed_does_not_count(clock):

@@ -7,12 +7,14 @@ D width.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+
+from headstart.objectives.vocabulary_loss.fused import compiled_differentiate
 
 # Each chunk reads the matrix twice and its gradient once, so that small chunks repeat that work:
 # at 50,001 pieces 16 MiB are 17 % slower than 128, and beyond it only memory is lost.
@@ -25,25 +27,54 @@ NUM_PLAIN_BYTES = 4 << 20
 ROW_ALIGNMENT = 16
 
 
+@dataclass(frozen=True, kw_only=True)
+class Summing:
+    """How answers are judged, and by which kernels."""
+
+    label_smoothing: float = 0.0
+    """The share of each answer that is spread over all pieces."""
+    is_compiled: bool = False
+    """Whether what is done to the logits of a chunk is compiled into few kernels."""
+
+
+PLAIN = Summing()
+
+
+class Answers(NamedTuple):
+    """The true pieces of positions, and as how many answers each counts; None for one each."""
+
+    target_N: Tensor
+    counted_N: Tensor | None
+
+    def at(self, place: slice) -> "Answers":
+        """Returns the answers of a chunk."""
+        counted_N = self.counted_N
+        return Answers(self.target_N[place], None if counted_N is None else counted_N[place])
+
+
 def summed_loss(
     hidden_ND: Tensor,
     weight_VD: Tensor,
     bias_V: Tensor | None,
     target_N: Tensor,
-    *,
-    label_smoothing: float = 0.0,
+    counted_N: Tensor | None = None,
+    how: Summing = PLAIN,
 ) -> Tensor:
-    """Returns the sum of the cross-entropies of all positions, in nats, with gradients."""
+    """Returns the sum of the cross-entropies of all positions, in nats, with gradients.
+
+    Each position is as many answers as `counted_N` says, such as none; without it, one each.
+    """
     if len(hidden_ND) * len(weight_VD) * hidden_ND.element_size() <= NUM_PLAIN_BYTES:
-        return _plain_loss(hidden_ND, weight_VD, bias_V, target_N, label_smoothing)
+        return _plain_loss(hidden_ND, weight_VD, bias_V, target_N, counted_N, how)
     inputs = [tensor for tensor in (hidden_ND, weight_VD, bias_V) if tensor is not None]
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in inputs):
         loss: Tensor = _SummedLoss.apply(  # type: ignore[no-untyped-call]  # PyTorch's own
-            hidden_ND, weight_VD, bias_V, target_N, label_smoothing
+            hidden_ND, weight_VD, bias_V, Answers(target_N, counted_N), how
         )
         return loss
     logits = _Logits.of(hidden_ND, weight_VD, bias_V)
-    return _losses(logits, target_N, label_smoothing).sum()
+    loss_N = _losses(logits, target_N, how.label_smoothing)
+    return loss_N.sum() if counted_N is None else (loss_N * counted_N).sum()
 
 
 @torch.no_grad()
@@ -59,18 +90,19 @@ def _plain_loss(
     weight_VD: Tensor,
     bias_V: Tensor | None,
     target_N: Tensor,
-    label_smoothing: float,
+    counted_N: Tensor | None,
+    how: Summing,
 ) -> Tensor:
     """Returns the same sum by PyTorch's own functions, all logits at once."""
     if bias_V is not None:
         bias_V = bias_V.to(hidden_ND.dtype)
     logits_NV = F.linear(hidden_ND, weight_VD.to(hidden_ND.dtype), bias_V)
-    return F.cross_entropy(
-        logits_NV.to(torch.promote_types(logits_NV.dtype, torch.float32)),
-        target_N,
-        reduction="sum",
-        label_smoothing=label_smoothing,
-    )
+    logits_NV = logits_NV.to(torch.promote_types(logits_NV.dtype, torch.float32))
+    smoothing = how.label_smoothing
+    if counted_N is None:
+        return F.cross_entropy(logits_NV, target_N, reduction="sum", label_smoothing=smoothing)
+    loss_N = F.cross_entropy(logits_NV, target_N, reduction="none", label_smoothing=smoothing)
+    return (loss_N * counted_N).sum()
 
 
 @dataclass(frozen=True)
@@ -199,18 +231,18 @@ class _SummedLoss(torch.autograd.Function):
         hidden_ND: Tensor,
         weight_VD: Tensor,
         bias_V: Tensor | None,
-        target_N: Tensor,
-        label_smoothing: float,
+        answers: Answers,
+        how: Summing,
     ) -> Tensor:
         """Returns the loss."""
         # Types are chosen here; autocast would choose them once more, otherwise.
         logits = _Logits.of(hidden_ND, weight_VD, bias_V)
         with torch.autocast(hidden_ND.device.type, enabled=False):
             gradients = _Gradients(logits, ctx.needs_input_grad[:3])
-            loss_N = logits.new_statistics(len(target_N))
+            loss_N = logits.new_statistics(len(answers.target_N))
             for place, logits_CP in logits.chunks():
                 gradient_CV, loss_N[place] = _differentiate(
-                    logits, logits_CP, target_N[place], label_smoothing
+                    logits, logits_CP, answers.at(place), how
                 )
                 gradients.add(place, gradient_CV)
         ctx.dtypes = [None if x is None else x.dtype for x in (hidden_ND, weight_VD, bias_V)]
@@ -229,20 +261,29 @@ class _SummedLoss(torch.autograd.Function):
 
 
 def _differentiate(
-    logits: _Logits, logits_CP: Tensor, target_C: Tensor, label_smoothing: float
+    logits: _Logits, logits_CP: Tensor, answers: Answers, how: Summing
 ) -> tuple[Tensor, Tensor]:
     """Returns the gradient of a chunk's loss by its logits, in their place, and the losses."""
     dtype, num_pieces = logits.statistics_dtype, logits.num_pieces
+    target_C, counted_C = answers
+    if how.is_compiled:
+        differentiate = compiled_differentiate()
+        return differentiate(logits_CP[:, :num_pieces], target_C, counted_C, how.label_smoothing)
     highest_C = logits_CP.amax(-1).to(dtype)
-    wanted_C = _wanted_scores(logits, logits_CP, target_C, label_smoothing)
+    wanted_C = _wanted_scores(logits, logits_CP, target_C, how.label_smoothing)
     out = logits_CP if logits_CP.dtype == dtype else None
     probability_CP = torch.softmax(logits_CP, -1, dtype=dtype, out=out)
     # The highest piece has one part of the sum of exponentials, which never vanishes; the
     # target's own probability may.
     loss_C = highest_C - probability_CP.amax(-1).log() - wanted_C
     rows_C = torch.arange(len(target_C), device=target_C.device)
-    probability_CP[rows_C, target_C] -= 1 - label_smoothing
-    if label_smoothing:
-        probability_CP -= label_smoothing / num_pieces
-    gradient_CP = logits_CP if out is not None else logits_CP.copy_(probability_CP)
-    return gradient_CP[:, :num_pieces], loss_C
+    probability_CP[rows_C, target_C] -= 1 - how.label_smoothing
+    # What is spread over all pieces is taken off while the gradient is written to its place.
+    spread = how.label_smoothing / num_pieces
+    if counted_C is not None:
+        counted_C1 = counted_C.to(dtype)[:, None]
+        torch.addcmul(-spread * counted_C1, probability_CP, counted_C1, out=logits_CP)
+        loss_C = loss_C * counted_C
+    elif out is None or spread:
+        torch.sub(probability_CP, spread, out=logits_CP)
+    return logits_CP[:, :num_pieces], loss_C

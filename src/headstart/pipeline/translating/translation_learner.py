@@ -14,11 +14,17 @@ from torch import Tensor
 from headstart.batches.ahead import Ahead
 from headstart.batches.bucketing import bucketed_pairs
 from headstart.batches.pair_batches import PairBatches
+from headstart.batches.pair_shapes import PairShape, ShapedPairBatches
 from headstart.evaluation.pair_loss import pair_loss
 from headstart.evaluation.translation import corpus_bleu
 from headstart.models.initialisation import initialise
 from headstart.models.model import Model, new_model
-from headstart.objectives.translation import PairBatch, Translation, to_pair_batch
+from headstart.objectives.translation import (
+    PairBatch,
+    Translation,
+    to_pair_batch,
+    to_shaped_batch,
+)
 from headstart.pipeline.label_learner import tidy_transfer
 from headstart.pipeline.learner import Done, ScoringStopped, ShouldStop, never
 from headstart.pipeline.recipe import Recipe
@@ -79,14 +85,20 @@ class TranslationLearner:
     sources: dict[str, str]
 
     @cached_property
-    def order(self) -> PairBatches:
-        """The pairs of every step."""
-        return PairBatches(
+    def order(self) -> PairBatches | ShapedPairBatches:
+        """The pairs of every step, in few shapes where a step is recorded by its shape."""
+        make = ShapedPairBatches if self.is_recorded else PairBatches
+        return make(
             self.pairs.train.source_lengths,
             self.pairs.train.target_lengths,
             self.recipe.tokens_per_step,
             derive_seed(self.plan.seed, "pairs"),
         )
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether steps are launched as a whole: on a GPU, and where they are not cut in parts."""
+        return self.plan.can_record and self.recipe.learning.accumulation == 1
 
     @property
     def steps_per_epoch(self) -> int:
@@ -129,18 +141,25 @@ class TranslationLearner:
     def trainer(self, after_step: AfterStep) -> Trainer:
         """Returns the loop over these pairs, which are made ready one step ahead."""
         return Trainer(
-            Translation(self.recipe.translation.label_smoothing),
+            self.objective,
             self.recipe.learning,
             self.plan,
             Ahead(self.batches),
             after_step,
-            # Hardly two steps ask for as many pieces.
-            is_always_alike=False,
+            is_always_alike=self.is_recorded,
         )
+
+    @property
+    def objective(self) -> Translation:
+        """The loss of a step; only a GPU gains by compiling what follows its logits."""
+        is_compiled = self.plan.is_compiled and self.plan.device.startswith("cuda")
+        return Translation(self.recipe.translation.label_smoothing, is_compiled)
 
     def batches(self, step: int) -> Sequence[PairBatch]:
         """Returns the parts of a step on the plan's device."""
         chosen = self.order.at(step)
+        if isinstance(self.order, ShapedPairBatches):
+            return [self.to_shaped_batch(chosen, self.order.shape_at(step))]
         num_parts = min(self.recipe.learning.accumulation, len(chosen))
         parts = (each.tolist() for each in np.array_split(chosen, num_parts))
         return [self.to_batch(self.pairs.train, part) for part in parts]
@@ -153,6 +172,17 @@ class TranslationLearner:
             [str(rows.places[index]) for index in chosen],
             self.plan.device,
             LENGTH_STEP if self.plan.device.startswith("cuda") else 1,
+        )
+
+    def to_shaped_batch(self, chosen: Sequence[int], shape: PairShape) -> PairBatch:
+        """Returns some training pairs as a batch of a given shape on the plan's device."""
+        rows = self.pairs.train
+        return to_shaped_batch(
+            [rows.sources[index] for index in chosen],
+            [rows.targets[index] for index in chosen],
+            [str(rows.places[index]) for index in chosen],
+            self.plan.device,
+            shape,
         )
 
     def validate(self, state: TrainingState, should_stop: ShouldStop = never) -> TranslationLook:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from headstart.objectives.vocabulary_loss import chunked
-from headstart.objectives.vocabulary_loss.chunked import position_losses, summed_loss
+from headstart.objectives.vocabulary_loss.chunked import Summing, position_losses, summed_loss
+from headstart.objectives.vocabulary_loss.fused import differentiate
 
 WIDTH = 5
 
@@ -63,10 +64,61 @@ def test_loss_and_gradients_equal_the_plain_form(
     inputs, target_N = made_up(num_positions, num_pieces, seed=seed)
     inputs = inputs if has_bias else inputs[:2]
     given_inputs = inputs if has_bias else [*inputs, None]
-    ours = summed_loss(*given_inputs, target_N, label_smoothing=label_smoothing)
+    ours = summed_loss(*given_inputs, target_N, how=Summing(label_smoothing=label_smoothing))
     theirs = plain_loss(*given_inputs, target_N, label_smoothing)
     assert_close(ours, theirs)
     assert_close(gradients(3.0 * ours, inputs), gradients(3.0 * theirs, inputs))
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    num_positions=st.integers(1, 20),
+    num_pieces=st.integers(2, 100),
+    label_smoothing=st.sampled_from([0.0, 0.1]),
+    seed=st.integers(0, 1000),
+)
+def test_a_position_counts_as_often_as_is_said_and_not_at_all_as_padding(
+    num_positions, num_pieces, label_smoothing, seed
+):
+    inputs, target_N = made_up(num_positions, num_pieces, seed=seed)
+    generator = torch.Generator().manual_seed(seed)
+    counted_N = torch.randint(3, (num_positions,), generator=generator).double()
+    how = Summing(label_smoothing=label_smoothing)
+    ours = summed_loss(*inputs, target_N, counted_N, how)
+    hidden_ND, *head = inputs
+    repeated = torch.arange(num_positions).repeat_interleave(counted_N.long())
+    theirs = plain_loss(hidden_ND[repeated], *head, target_N[repeated], label_smoothing)
+    assert_close(ours, theirs)
+    assert_close(gradients(3.0 * ours, inputs), gradients(3.0 * theirs, inputs))
+    with torch.no_grad():
+        assert_close(summed_loss(*inputs, target_N, counted_N, how), theirs.detach())
+
+
+@pytest.mark.parametrize("is_counted", [False, True])
+@pytest.mark.parametrize("label_smoothing", [0.0, 0.1])
+def test_what_is_compiled_is_the_same_arithmetic(label_smoothing, is_counted, monkeypatch):
+    monkeypatch.setattr(chunked, "compiled_differentiate", lambda: differentiate)
+    inputs, target_N = made_up(11, 50)
+    counted_N = torch.arange(11).double() % 3 if is_counted else None
+    ours, theirs = (
+        summed_loss(*inputs, target_N, counted_N, how)
+        for how in (
+            Summing(label_smoothing=label_smoothing, is_compiled=True),
+            Summing(label_smoothing=label_smoothing),
+        )
+    )
+    assert_close(ours, theirs)
+    assert_close(gradients(ours, inputs), gradients(theirs, inputs))
+
+
+@pytest.mark.parametrize("makes_gradient", [False, True])
+def test_answers_are_added_in_single_precision_where_products_are_in_half(makes_gradient):
+    inputs, target_N = made_up(40, 60, torch.float32)
+    counted_N = torch.full((40,), 1 / 3)
+    with torch.autocast("cpu", dtype=torch.bfloat16), torch.set_grad_enabled(makes_gradient):
+        ours, plain = summed_loss(*inputs, target_N, counted_N), summed_loss(*inputs, target_N)
+    assert ours.dtype == torch.float32
+    assert_close(3 * ours, plain, rtol=1e-6, atol=0)
 
 
 def test_single_precision_at_a_large_vocabulary_is_within_a_hundred_thousandth(monkeypatch):
@@ -112,10 +164,10 @@ def test_losses_of_positions_sum_to_the_loss_and_have_no_gradient():
 @pytest.mark.parametrize("label_smoothing", [0.0, 0.2])
 def test_evaluation_makes_no_gradient_and_the_same_loss(label_smoothing, monkeypatch):
     inputs, target_N = made_up(11, 50)
-    with_gradient = summed_loss(*inputs, target_N, label_smoothing=label_smoothing)
+    with_gradient = summed_loss(*inputs, target_N, how=Summing(label_smoothing=label_smoothing))
     monkeypatch.setattr(chunked, "_Gradients", None)
     with torch.no_grad():
-        loss = summed_loss(*inputs, target_N, label_smoothing=label_smoothing)
+        loss = summed_loss(*inputs, target_N, how=Summing(label_smoothing=label_smoothing))
     assert_close(loss, with_gradient.detach())
 
 

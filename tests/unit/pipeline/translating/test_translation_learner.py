@@ -8,6 +8,7 @@ from sacrebleu.metrics import BLEU
 from tiny_runs import translation_learner_of
 from tiny_translators import begun_translator, translating, write_pairs
 
+from headstart.batches.pair_shapes import MOST_SHAPES
 from headstart.models.inputs import SourceAndTarget, Text
 from headstart.objectives.translation import source_text
 from headstart.pipeline import training_run
@@ -18,6 +19,8 @@ from headstart.pipeline.train_translator import train_translator
 from headstart.pipeline.translating.greedy_translations import greedy_translations
 from headstart.pipeline.translating.translation_learner import AT_THE_END, TranslationLook
 from headstart.tokenizers.pieces import END_ID, START_ID
+from headstart.training.config import PlanConfig
+from headstart.training.recorded import key_of
 
 LOOK = TranslationLook(epoch=1.0, loss=2.0, num_pieces=10, bleu=30.0, num_sentences=5)
 
@@ -73,6 +76,29 @@ def test_an_epoch_reads_each_pair_once_and_its_pieces_are_counted(learner):
     end = learner.steps_per_epoch
     two_more = [batch.num_tokens for step in (end, end + 1) for batch in learner.batches(step)]
     assert learner.num_tokens(end + 2) == num_tokens + sum(two_more)
+
+
+def test_where_steps_are_recorded_an_epoch_has_few_shapes_and_each_pair_once(learner, monkeypatch):
+    monkeypatch.setattr(PlanConfig, "can_record", True)
+    assert not learner.is_recorded, "a step in parts is not one launch"
+    recipe = learner.recipe
+    whole = replace(recipe, learning=replace(recipe.learning, accumulation=1))
+    shaped, again = (replace(learner, recipe=whole) for _ in range(2))
+    batches = [shaped.batches(step) for step in range(shaped.steps_per_epoch)]
+    assert {len(parts) for parts in batches} == {1}
+    assert len({key_of(batch) for (batch,) in batches}) <= MOST_SHAPES
+    names = [name for (batch,) in batches for name in batch.names]
+    assert sorted(names) == sorted(str(place) for place in shaped.pairs.train.places)
+    num_tokens = sum(batch.num_tokens for (batch,) in batches)
+    assert shaped.num_tokens(shaped.steps_per_epoch) == num_tokens
+    assert shaped.trainer(lambda *_: False).is_always_alike
+    later = len(batches) + 3
+    assert again.batches(later)[0].names == shaped.batches(later)[0].names
+
+
+def test_on_a_processor_steps_are_as_they_come(learner):
+    assert not learner.trainer(lambda *_: False).is_always_alike
+    assert all(batch.share_M is None for batch in learner.batches(0))
 
 
 def test_greedy_translations_are_those_of_a_plain_loop(learner, model):

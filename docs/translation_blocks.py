@@ -1,0 +1,136 @@
+"""What translators reach and how fast they learn, each from the newest record of its question."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from page_parts import markdown, provenance
+from record import newest
+
+from headstart.reports.numbers import show_bytes, show_duration
+from headstart.reports.table import Table
+
+Record = Mapping[str, Any]
+NO_RECORD = "No record yet."
+LANGUAGES = {"en-de": "English to German", "en-fr": "English to French"}
+TRAINING = {"wmt": "translation-training-wmt", "multi30k": "translation-training-multi30k"}
+BLEU = "BLEU (95 % interval)"
+COLUMNS = ("Multi30k", "seeds", BLEU, "by seed", "chrF", "steps", "longest run")
+
+
+def multi30k() -> str:
+    """Returns what `small` and Marian reach on Multi30k, or that there is nothing yet."""
+    try:
+        record = newest("multi30k")
+    except FileNotFoundError:
+        return NO_RECORD
+    return multi30k_block(record)
+
+
+def multi30k_block(record: Record) -> str:
+    """Returns the table of a record, what it means and how it was made."""
+    rows = [our_row(record, pair) for pair in record["pairs"]]
+    theirs = record["theirs"]
+    if theirs is not None:
+        rows.append(their_row(theirs))
+    table = Table(
+        title=f"Test of 2016, beam {record['beam']}",
+        columns=COLUMNS,
+        rows=tuple(rows),
+        numeric=frozenset(COLUMNS[1:]),
+    )
+    lines = "\n".join(record["commands"])
+    return "\n\n".join(
+        [
+            markdown(table),
+            " ".join(multi30k_notes(record)),
+            "`python benchmarks/studies/multi30k.py` does it all:",
+            f"```sh\n{lines}\n```",
+            provenance(record),
+        ]
+    )
+
+
+def our_row(record: Record, pair: str) -> tuple[str, ...]:
+    """Returns the row of one pair of languages."""
+    found = record["pairs"][pair]
+    runs = [run for name, run in record["runs"].items() if name.startswith(pair)]
+    return (
+        f"`small`, {LANGUAGES[pair]}",
+        str(found["num_seeds"]),
+        f"{found['bleu']['mean']:.1f} ({found['bleu']['low']:.1f} to {found['bleu']['high']:.1f})",
+        ", ".join(f"{each['bleu']:.1f}" for each in found["by_seed"]),
+        f"{found['chrf']['mean']:.1f}",
+        f"{runs[0]['num_steps']:,}",
+        show_duration(max(run["results"]["seconds"] for run in runs)),
+    )
+
+
+def their_row(theirs: Record) -> tuple[str, ...]:
+    """Returns the row of Hugging Face's translator."""
+    scores = theirs["scores"]
+    return (
+        f"Hugging Face's Marian, {LANGUAGES['en-de']}",
+        "1",
+        f"{scores['bleu']:.1f} ({scores['bleu_low']:.1f} to {scores['bleu_high']:.1f})",
+        f"{scores['bleu']:.1f}",
+        f"{scores['chrf']:.1f}",
+        f"{theirs['steps']:,}",
+        show_duration(theirs["seconds"]),
+    )
+
+
+def multi30k_notes(record: Record) -> Iterator[str]:
+    """Yields what the intervals are over, and what else must be known."""
+    found = record["pairs"]["en-de"]
+    yield (
+        f"Intervals are over other seeds and other sentences ({found['num_sentences']:,} of them), "
+        "from one seed over sentences alone."
+    )
+    if any(run["is_side_by_side"] for run in record["runs"].values()):
+        yield "The runs shared the machine, and their times are those of runs side by side."
+    yield f"BLEU is cased: `{found['by_seed'][0]['signature']}`."
+    if record["theirs"] is not None:
+        yield (
+            "Marian has the shape, first weights and batches of the first seed, the same "
+            "schedule, smoothing, dropout, average of last weights and search."
+        )
+
+
+def translation_training() -> str:
+    """Returns how fast `base` learns on a GPU, for each spread of lengths that was measured."""
+    records = []
+    for question in TRAINING.values():
+        try:
+            records.append(newest(question))
+        except FileNotFoundError:
+            continue
+    return "\n\n".join(map(training_block, records)) or NO_RECORD
+
+
+def training_block(record: Record) -> str:
+    """Returns the table of one record."""
+    columns = ("training", "target tokens/s (lowest to highest)", "100,000 steps", "peak memory")
+    rows = [
+        (
+            name,
+            f"{speed['median']:,.0f} ({speed['lowest']:,.0f} to {speed['highest']:,.0f})",
+            f"{record['projected_hours'][name]:.2f} hours",
+            show_bytes(record["peak_bytes"][name]),
+        )
+        for name, speed in record["target_tokens_per_second"].items()
+    ]
+    table = Table(
+        title="`base` on one GPU", columns=columns, rows=tuple(rows), numeric=frozenset(columns[1:])
+    )
+    note = (
+        f"{record['work']}: {record['times_their_speed']:.2f} times the speed of Hugging Face's "
+        "Marian of the same shape, by the medians of epochs in turn. The paper's 100,000 steps "
+        "count as 25,000 target tokens each, without padding."
+    )
+    return "\n\n".join([markdown(table), f"{note}\n{provenance(record)}"])
+
+
+TRANSLATION_BLOCKS: Mapping[str, Callable[[], str]] = {
+    "results-multi30k": multi30k,
+    "bench-translation-training": translation_training,
+}
