@@ -14,10 +14,12 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from headstart.objectives.vocabulary_loss.folded import computed_type, folded_loss, folded_losses
+
 # Each chunk reads the matrix twice and its gradient once, so that small chunks repeat that work:
 # at 50,001 pieces 16 MiB are 17 % slower than 128, and beyond it only memory is lost.
 NUM_CHUNK_BYTES = 128 << 20
-# A GPU has the memory, and needs larger products to be busy.
+# A GPU has the memory, and needs larger products to be busy; in half precision, see `folded`.
 NUM_CHUNK_BYTES_ON_GPU = 512 << 20
 # Below this the plain form is done before a loop over chunks has begun.
 NUM_PLAIN_BYTES = 4 << 20
@@ -37,7 +39,11 @@ def summed_loss(
     if len(hidden_ND) * len(weight_VD) * hidden_ND.element_size() <= NUM_PLAIN_BYTES:
         return _plain_loss(hidden_ND, weight_VD, bias_V, target_N, label_smoothing)
     inputs = [tensor for tensor in (hidden_ND, weight_VD, bias_V) if tensor is not None]
-    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in inputs):
+    is_learning = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in inputs)
+    if is_folded(hidden_ND):
+        form = folded_loss if is_learning else folded_losses
+        return form(hidden_ND, weight_VD, bias_V, target_N, label_smoothing).sum()
+    if is_learning:
         loss: Tensor = _SummedLoss.apply(  # type: ignore[no-untyped-call]  # PyTorch's own
             hidden_ND, weight_VD, bias_V, target_N, label_smoothing
         )
@@ -51,7 +57,14 @@ def position_losses(
     hidden_ND: Tensor, weight_VD: Tensor, bias_V: Tensor | None, target_N: Tensor
 ) -> Tensor:
     """Returns the cross-entropy of each position, in nats and without gradients. Shape (N,)."""
+    if is_folded(hidden_ND):
+        return folded_losses(hidden_ND, weight_VD, bias_V, target_N)
     return _losses(_Logits.of(hidden_ND, weight_VD, bias_V), target_N, label_smoothing=0.0)
+
+
+def is_folded(hidden_ND: Tensor) -> bool:
+    """Whether a GPU computes in a half precision that has the range of exponentials."""
+    return hidden_ND.is_cuda and computed_type(hidden_ND) == torch.bfloat16
 
 
 def _plain_loss(
@@ -84,9 +97,7 @@ class _Logits:
     @staticmethod
     def of(hidden_ND: Tensor, weight_VD: Tensor, bias_V: Tensor | None) -> "_Logits":
         """Takes the factors as autocast would: in its type where it is on, else in the input's."""
-        kind, dtype = hidden_ND.device.type, hidden_ND.dtype
-        if torch.is_autocast_enabled(kind):
-            dtype = torch.get_autocast_dtype(kind)
+        dtype = computed_type(hidden_ND)
         bias_V = None if bias_V is None else bias_V.detach().to(dtype)
         return _Logits(hidden_ND.detach().to(dtype), weight_VD.detach().to(dtype), bias_V)
 
