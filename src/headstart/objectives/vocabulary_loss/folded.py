@@ -115,8 +115,8 @@ class _Factors:
             torch.mm(hidden_CW, self.table_PW.T, out=logits_CP)
             yield slice(start, start + len(hidden_CW)), logits_CP
 
-    def mean_row_W(self) -> Tensor:
-        """Returns the mean of the matrix over all pieces."""
+    def mean_row(self) -> Tensor:
+        """Returns the mean of the matrix over all pieces. Shape (W,)."""
         return self.table_PW.sum(0, dtype=self.statistics_dtype) / self.num_pieces
 
 
@@ -149,7 +149,7 @@ class _Gradients:
         """Takes off what label smoothing asks of every piece alike, at every position."""
         factors, dtype = self.factors, self.factors.statistics_dtype
         if self.hidden_ND is not None:
-            self.hidden_ND -= label_smoothing * factors.mean_row_W()[: factors.width]
+            self.hidden_ND -= label_smoothing * factors.mean_row()[: factors.width]
         if self.table_PW is not None:
             sum_W = factors.hidden_NW.sum(0, dtype=dtype)
             self.table_PW -= label_smoothing / factors.num_pieces * sum_W
@@ -178,7 +178,7 @@ def _losses(
                 gradients.add(place, logits_CP, scale_C)
         if label_smoothing:
             # The mean logit of a position is its product with the mean row.
-            loss_N -= label_smoothing * (factors.hidden_NW.to(loss_N.dtype) @ factors.mean_row_W())
+            loss_N -= label_smoothing * (factors.hidden_NW.to(loss_N.dtype) @ factors.mean_row())
             if gradients is not None:
                 gradients.smooth(label_smoothing)
     return loss_N

@@ -59,20 +59,21 @@ def _exponentials(  # type: ignore[no-untyped-def]  # noqa: PLR0913  # a kernel'
     logits += row * num_columns
     target = tl.load(targets + row)
     wanted = tl.load(logits + target).to(tl.float32)
-    place = tl.arange(0, block)
+    # Eight numbers are what a thread loads at once: sums over them stay within it.
+    place = tl.arange(0, block // 8)[:, None] * 8 + tl.arange(0, 8)[None, :]
     # Rows are whole vectors of the memory, padding included; a mask that ends at the last piece
     # would have each number loaded by itself.
     ahead = tl.load(logits + place, mask=place < num_columns, other=0.0)
     first = tl.where(place < num_pieces, ahead.to(tl.float32), float("-inf"))
-    reference = tl.max(first, 0)
-    sums = tl.zeros([block], dtype=tl.float32)
+    reference = tl.max(tl.max(first, 1), 0)
+    sums = tl.zeros([block // 8], dtype=tl.float32)
     for start in range(0, num_columns, block):
         column = start + place
         score = tl.where(column < num_pieces, ahead.to(tl.float32), float("-inf"))
         following = column + block
         # The next block travels while this one is worked on.
         ahead = tl.load(logits + following, mask=following < num_columns, other=0.0)
-        highest = tl.max(score, 0)
+        highest = tl.max(tl.max(score, 1), 0)
         if highest - reference > farthest:
             factor = tl.exp(reference - highest)
             sums *= factor
@@ -82,7 +83,7 @@ def _exponentials(  # type: ignore[no-untyped-def]  # noqa: PLR0913  # a kernel'
                 written = tl.load(logits + earlier + place).to(tl.float32)
                 tl.store(logits + earlier + place, (written * factor).to(tl.bfloat16))
         power = tl.exp(score - reference)
-        sums += power
+        sums += tl.sum(power, 1)
         tl.store(logits + column, power.to(tl.bfloat16), mask=column < num_columns)
     total = tl.sum(sums, 0)
     tl.store(losses + row, tl.log(total) + reference - certainty * wanted)

@@ -61,9 +61,7 @@ def test_loss_and_gradients_equal_the_plain_form(num_positions, num_pieces, labe
     ours = folded_loss(*inputs, target_N, label_smoothing)
     theirs = plain_loss(*inputs, target_N, label_smoothing)
     assert_close(ours, theirs)
-    assert_close(
-        torch.autograd.grad(3.0 * ours, inputs), torch.autograd.grad(3.0 * theirs, inputs)
-    )
+    assert_close(torch.autograd.grad(3.0 * ours, inputs), torch.autograd.grad(3.0 * theirs, inputs))
 
 
 def test_the_documents_vocabulary_in_single_precision():
@@ -110,7 +108,7 @@ def test_a_sure_answer_keeps_the_little_that_is_left_of_its_gradient():
 
 
 def test_a_bias_counts_beyond_half_precision():
-    inputs, target_N = made_up(4, 64, torch.float32)
+    inputs, _ = made_up(4, 64, torch.float32)
     with torch.no_grad():
         inputs[0].zero_()
         inputs[2].copy_(16 + 0.01 * torch.arange(64))
@@ -227,9 +225,7 @@ def test_a_gpu_is_within_the_same_tolerance(num_positions, num_pieces, width, la
     with torch.autocast("cuda", dtype=torch.bfloat16):
         loss = summed_loss(*inputs, target_N, label_smoothing=label_smoothing)
         losses_N = position_losses(*inputs, target_N)
-    assert_near(
-        loss, torch.autograd.grad(loss, inputs), inputs, target_N, label_smoothing
-    )
+    assert_near(loss, torch.autograd.grad(loss, inputs), inputs, target_N, label_smoothing)
     assert_close(losses_N.sum().double(), exact(inputs, target_N)[0], rtol=HALF_LOSS, atol=0)
 
 
