@@ -108,7 +108,7 @@ def parts(given: argparse.Namespace) -> dict[str, float]:
     with torch.autocast("cuda", dtype=torch.bfloat16):
         factors = folded._Factors.of(*inputs)
     hidden, table = factors.hidden_NW, factors.table_PW
-    found = {}
+    found, aim = {}, exponentials.Aim(given.pieces, 1.0)
     for size in CHUNKS:
         num_chunks = -(-given.positions // size)
         buffer = torch.empty(size, len(table), dtype=table.dtype, device="cuda")
@@ -127,9 +127,7 @@ def parts(given: argparse.Namespace) -> dict[str, float]:
         for block, warps in blocks:
             triton_pass.BLOCK, triton_pass.NUM_WARPS = block, warps
             name = f"pass, chunks of {size}, block {block}, {warps} warps"
-            works = [
-                lambda b=buffer, t=target_C: triton_pass.triton_pass(b, t, given.pieces, 1.0)
-            ] * num_chunks
+            works = [lambda b=buffer, t=target_C: triton_pass.triton_pass(b, t, aim)] * num_chunks
             found[name] = milliseconds(lambda w=works: [one() for one in w], name)
         triton_pass.BLOCK, triton_pass.NUM_WARPS = BLOCKS[0]
         del buffer, works

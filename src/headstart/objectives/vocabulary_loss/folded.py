@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from headstart.objectives.vocabulary_loss.exponentials import to_exponentials
+from headstart.objectives.vocabulary_loss.exponentials import Aim, write_exponentials
 
 # A quarter of 65,536 positions at 50,001 pieces in half precision: 128 tiles of 128 positions for
 # the 132 processors of a large GPU. Smaller chunks leave some idle, larger ones need the memory.
@@ -103,17 +103,15 @@ class _Factors:
         return torch.promote_types(self.hidden_NW.dtype, torch.float32)
 
     def chunks(self) -> Iterator[tuple[slice, Tensor]]:
-        """Yields positions with their logits, in one reused buffer; those of padding are 0."""
+        """Yields positions with room for their exponentials, the same for each chunk."""
         num_positions, num_rows = len(self.hidden_NW), len(self.table_PW)
         most = max(1, NUM_CHUNK_BYTES // (num_rows * self.hidden_NW.element_size()))
         size = -(-num_positions // -(-num_positions // most)) if num_positions else 0
         size = min(aligned(size, POSITION_ALIGNMENT), num_positions)
         buffer_CP = self.hidden_NW.new_empty(size, num_rows)
         for start in range(0, num_positions, max(1, size)):
-            hidden_CW = self.hidden_NW[start : start + size]
-            logits_CP = buffer_CP[: len(hidden_CW)]
-            torch.mm(hidden_CW, self.table_PW.T, out=logits_CP)
-            yield slice(start, start + len(hidden_CW)), logits_CP
+            stop = min(start + size, num_positions)
+            yield slice(start, stop), buffer_CP[: stop - start]
 
     def mean_row(self) -> Tensor:
         """Returns the mean of the matrix over all pieces. Shape (W,)."""
@@ -168,14 +166,16 @@ def _losses(
 ) -> Tensor:
     """Returns the loss of each position, and adds to the gradients on the way. Shape (N,)."""
     loss_N = factors.hidden_NW.new_empty(len(target_N), dtype=factors.statistics_dtype)
+    aim = Aim(factors.num_pieces, 1 - label_smoothing)
     # Types are chosen by now; autocast would choose them once more, otherwise.
     with torch.autocast(loss_N.device.type, enabled=False):
-        for place, logits_CP in factors.chunks():
-            loss_N[place], scale_C = to_exponentials(
-                logits_CP, target_N[place], factors.num_pieces, 1 - label_smoothing
+        for place, power_CP in factors.chunks():
+            hidden_CW, target_C = factors.hidden_NW[place], target_N[place]
+            loss_N[place], scale_C = write_exponentials(
+                hidden_CW, factors.table_PW, target_C, aim, power_CP
             )
             if gradients is not None:
-                gradients.add(place, logits_CP, scale_C)
+                gradients.add(place, power_CP, scale_C)
         if label_smoothing:
             # The mean logit of a position is its product with the mean row.
             loss_N -= label_smoothing * (factors.hidden_NW.to(loss_N.dtype) @ factors.mean_row())

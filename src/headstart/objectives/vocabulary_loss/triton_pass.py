@@ -12,16 +12,17 @@ import triton  # type: ignore[import-not-found,import-untyped,unused-ignore]  # 
 import triton.language as tl  # type: ignore[import-not-found,import-untyped,unused-ignore]
 from torch import Tensor
 
+from headstart.objectives.vocabulary_loss.exponentials import Aim, Found
+
 # How many logits a program has at hand, and how many times 32 threads share them.
 BLOCK, NUM_WARPS = 8_192, 16
 # How far above its reference a logit may be: 60,000 exponentials of this add up without overflow.
 FARTHEST = 30.0
 
 
-def triton_pass(
-    logits_CP: Tensor, target_C: Tensor, num_pieces: int, certainty: float
-) -> tuple[Tensor, Tensor]:
+def triton_pass(logits_CP: Tensor, target_C: Tensor, aim: Aim) -> Found:
     """Does the pass by the kernel, on the stream that is current."""
+    num_pieces, certainty = aim
     num_rows, num_columns = logits_CP.shape
     loss_C = logits_CP.new_empty(num_rows, dtype=torch.float32)
     scale_C = torch.empty_like(loss_C)
