@@ -76,6 +76,8 @@ class RecordedSteps:
             self._learns = learns
             self._recordings.clear()
             self._num_seen.clear()
+            # The room of recordings is given up with the last of them.
+            self._pool = torch.cuda.graph_pool_handle()
 
     def _is_due(self, key: Key) -> bool:
         """Whether a shape has been met often enough to be recorded, and there is room."""
