@@ -5,7 +5,9 @@ have their best settings: compiled, bf16 autocast, fused AdamW, gradients clippe
 are; one has a vocabulary that is padded to a multiple of 64, which it then learns too. Beside them
 stands the floor: the three bare matrix products of the head, with every operand padded.
 
-    python benchmarks/bench_gpu_step.py [--only headstart] [--tiny]
+Text of packed documents, which may not attend to each other, is a contestant of its own.
+
+    python benchmarks/bench_gpu_step.py [--only headstart] [--profile] [--tiny]
 """
 
 import argparse
@@ -31,6 +33,7 @@ from headstart.training.optimiser import Optimiser
 
 # The first ones compile, load kernels and record.
 NUM_FIRST_STEPS, NUM_STEPS = 5, 8
+NUM_PROFILED, NUM_KERNELS_SHOWN = 3, 30
 PEERS: dict[str, tuple[Callable[[int, int], nn.Module], int]] = {
     "torch.nn, as the documents wrote it, compiled": (DocumentsModel, 1),
     "hugging face GPT-2, compiled": (HuggingFaceModel, 1),
@@ -74,6 +77,8 @@ def main() -> None:
     for name, new_step in contestants(work).items():
         if not given.only or any(part in name for part in given.only):
             steps[name], memory[name] = begun(name, new_step, work.device)
+            if given.profile:
+                show_kernels(name, steps[name])
     floor = {} if given.tiny else {"floor: three bare products": bare_products(work)}
     runs = {name: timing(step, work.device) for name, step in (steps | floor).items()}
     seconds = alternate(runs, 5 if given.tiny else 7)
@@ -94,6 +99,7 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", help="parts of the names of contestants")
+    parser.add_argument("--profile", action="store_true", help="show the kernels of each step")
     parser.add_argument("--tiny", action="store_true", help="a small shape, without a record")
     return parser.parse_args()
 
@@ -101,10 +107,19 @@ def arguments() -> argparse.Namespace:
 def contestants(work: Work) -> dict[str, Callable[[], Callable[[], object]]]:
     """Returns how each contestant gets ready to do steps, by name."""
     peers = {name: lambda peer=peer: peer_step(*peer, work) for name, peer in PEERS.items()}
-    return {"headstart": lambda: our_step(work), **peers}
+    ours = {
+        "headstart": lambda: our_step(work, None),
+        "headstart, packed documents": lambda: our_step(work, drawn_documents(work.tokens)),
+    }
+    return ours | peers
 
 
-def our_step(work: Work) -> Callable[[], object]:
+def drawn_documents(tokens: Tensor) -> Tensor:
+    """Returns the number of each piece's document, 100 pieces long on average."""
+    return (torch.rand(tokens.shape, device=tokens.device) < 0.01).long().cumsum(1)
+
+
+def our_step(work: Work, documents: Tensor | None) -> Callable[[], object]:
     """Returns Headstart's step, by the same loop that `pretrain` runs."""
     recipe = with_vocabulary(find_recipe("lab"), work.num_pieces)
     model = new_model(recipe.model)
@@ -124,7 +139,7 @@ def our_step(work: Work) -> Callable[[], object]:
         steps_between_logs=100_000,
     )
     batch = Batch(
-        text=Text(work.tokens),
+        text=Text(work.tokens, document_BT=documents),
         answered_M=torch.arange(work.tokens.numel(), device=work.device),
         target_M=work.target.flatten(),
         first_P=None,
@@ -174,6 +189,24 @@ def begun(
     seconds = time.perf_counter() - started_at
     print(f"{name}: ready after {seconds:.1f} s, {peak:.2f} GiB", file=sys.stderr)
     return step, {"peak": round(peak, 3), "seconds_until_ready": round(seconds, 1)}
+
+
+def show_kernels(name: str, step: Callable[[], object]) -> None:
+    """Prints where the time of a step goes, kernel by kernel."""
+    from torch.autograd import DeviceType
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as seen:
+        for _ in range(NUM_PROFILED):
+            step()
+        wait("cuda" if torch.cuda.is_available() else "cpu")
+    kernels = [one for one in seen.key_averages() if one.device_type == DeviceType.CUDA]
+    kernels.sort(key=lambda one: -one.self_device_time_total)
+    total = sum(one.self_device_time_total for one in kernels) / NUM_PROFILED / 1_000
+    print(f"{name}: {total:.3f} ms of kernels a step")
+    for one in kernels[:NUM_KERNELS_SHOWN]:
+        milliseconds = one.self_device_time_total / NUM_PROFILED / 1_000
+        print(f"{milliseconds:8.3f} ms, {one.count / NUM_PROFILED:5.1f} times  {one.key[:110]}")
 
 
 def timing(step: Callable[[], object], device: str) -> Callable[[], float]:
