@@ -22,7 +22,9 @@ from headstart.objectives.vocabulary_loss import exponentials, folded
 from headstart.objectives.vocabulary_loss.chunked import summed_loss
 
 NUM_REPETITIONS = 7
-CHUNKS = [4_096, 8_192, 16_384, 32_768]
+CHUNKS = [8_192, 16_384, 32_768]
+# Positions whose logits are made and passed over at once, before the next: do they stay in cache?
+SLABS = [256, 512, 1_024, 2_048, 16_384]
 # Logits at hand and warps: what `triton_pass` has first, then its neighbours.
 BLOCKS = [(8_192, 16), (2_048, 4), (4_096, 8), (4_096, 4), (8_192, 8), (16_384, 16), (16_384, 32)]
 # Positions, pieces and columns of a tile, warps, stages: the same of `triton_product`.
@@ -48,7 +50,7 @@ def main() -> None:
     torch.manual_seed(0)
     found: dict[str, object] = {"errors": check(given.pieces, given.width)}
     print(found["errors"])
-    found["milliseconds"] = parts(given) | products(given) | wholes(given)
+    found["milliseconds"] = parts(given) | slabs(given) | products(given) | wholes(given)
     if given.keep:
         work = f"{given.positions:,} positions, {given.pieces:,} pieces, width {given.width}"
         keep("head-parts", {"work": work, **found}, "cuda")
@@ -99,13 +101,18 @@ def check(num_pieces: int, width: int) -> dict[str, float]:
 
 
 def milliseconds(work: Callable[[], object], name: str) -> float:
-    """Returns the median time of some work on the device, and shows it."""
-    work()
+    """Returns the median time of some work on the device, recorded as in training, and shows it."""
+    for _ in range(2):
+        work()
+    graph = torch.cuda.CUDAGraph()
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        work()
     times = []
     for _ in range(NUM_REPETITIONS):
         start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         start.record()
-        work()
+        graph.replay()
         stop.record()
         torch.cuda.synchronize()
         times.append(start.elapsed_time(stop))
@@ -145,6 +152,27 @@ def parts(given: argparse.Namespace) -> dict[str, float]:
             found[name] = milliseconds(lambda w=works: [one() for one in w], name)
         triton_pass.BLOCK, triton_pass.NUM_WARPS = BLOCKS[0]
         del buffer, works
+    return found
+
+
+def slabs(given: argparse.Namespace) -> dict[str, float]:
+    """Times logits and pass together, some positions at a time."""
+    inputs, target = made_up(16_384, given.pieces, given.width)
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        factors = folded._Factors.of(*inputs)
+    hidden, table, aim = factors.hidden_NW, factors.table_PW, exponentials.Aim(given.pieces, 1.0)
+    buffer = hidden.new_empty(len(hidden), len(table))
+    num_chunks = given.positions // len(hidden)
+
+    def work(size: int) -> None:
+        for parts in zip(*(each.split(size) for each in (hidden, target, buffer)), strict=True):
+            exponentials.write_exponentials(parts[0], table, parts[1], aim, parts[2])
+
+    exponentials.HAS_OWN_PRODUCT = False
+    found = {}
+    for size in SLABS:
+        name = f"logits and pass, slabs of {size}"
+        found[name] = milliseconds(lambda n=size: [work(n) for _ in range(num_chunks)], name)
     return found
 
 
