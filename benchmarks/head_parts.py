@@ -26,7 +26,7 @@ CHUNKS = [8_192, 16_384, 32_768]
 # Positions whose logits are made and passed over at once, before the next: do they stay in cache?
 SLABS = [256, 512, 1_024, 2_048, 16_384]
 # Logits at hand and warps: what `triton_pass` has first, then its neighbours.
-BLOCKS = [(8_192, 16), (2_048, 4), (4_096, 8), (4_096, 4), (8_192, 8), (16_384, 16), (16_384, 32)]
+BLOCKS = [(2_048, 4), (4_096, 8), (8_192, 16), (4_096, 4), (8_192, 8), (16_384, 16), (16_384, 32)]
 # Positions, pieces and columns of a tile, warps, stages: the same of `triton_product`.
 TILES = [
     ((128, 256, 64), 8, 3),

@@ -19,8 +19,8 @@ TILE, NUM_WARPS, NUM_STAGES = (128, 256, 64), 8, 3
 NUM_REFERENCES = 512
 # How far above its reference a logit may be: 60,000 exponentials of this add up without overflow.
 FARTHEST = 60.0
-# The pieces of a row that is done again at a time.
-NUM_AGAIN = 64
+# How many numbers of the matrix are at hand at a time where a row is done again.
+NUM_AGAIN = 8_192
 
 
 def triton_product(
@@ -52,6 +52,7 @@ def triton_product(
         num_warps=NUM_WARPS,
         num_stages=NUM_STAGES,
     )
+    whole_width = triton.next_power_of_2(width)
     _rows[(num_rows,)](
         hidden_CW,
         table_PW,
@@ -65,10 +66,10 @@ def triton_product(
         certainty,
         num_columns=len(table_PW),
         width=width,
-        whole_width=triton.next_power_of_2(width),
+        whole_width=whole_width,
         num_tiles=num_tiles,
         whole_tiles=triton.next_power_of_2(num_tiles),
-        num_again=NUM_AGAIN,
+        num_again=max(1, NUM_AGAIN // whole_width),
         num_warps=4,
     )
     return loss_C, scale_C
