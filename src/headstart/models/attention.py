@@ -14,6 +14,9 @@ from headstart.models.config import LayerConfig
 from headstart.models.masks import Visibility, causal
 from headstart.models.positions import Rotation, rotate
 
+# What a row of a head must be a multiple of, for PyTorch's fused kernels on a GPU.
+FUSED_BYTES = 16
+
 
 class KeysAndValues(NamedTuple):
     """What the positions that answer are asked by, and what they answer."""
@@ -36,14 +39,47 @@ def attend(
     query_BHTK: Tensor, key_BHSK: Tensor, value_BHSK: Tensor, visibility: Visibility
 ) -> Tensor:
     """Returns softmax(QKᵀ/√K)V over what is visible, by PyTorch's fused kernels."""
-    bias_B1TS = visibility.bias_B1TS
+    if is_too_odd(query_BHTK, visibility):
+        return attend_padded(query_BHTK, key_BHSK, value_BHSK, visibility)
     return F.scaled_dot_product_attention(
         query_BHTK,
         key_BHSK,
         value_BHSK,
-        attn_mask=visibility.may_attend_B1TS if bias_B1TS is None else bias_B1TS,
+        attn_mask=mask_of(visibility),
         is_causal=visibility.is_causal,
     )
+
+
+def mask_of(visibility: Visibility) -> Tensor | None:
+    """Returns what a fused kernel is told of what is visible, made ready where that was done."""
+    bias_B1TS = visibility.bias_B1TS
+    return visibility.may_attend_B1TS if bias_B1TS is None else bias_B1TS
+
+
+def is_too_odd(query_BHTK: Tensor, visibility: Visibility) -> bool:
+    """Whether heads have a width that a GPU's fused kernels refuse where there is a mask.
+
+    PyTorch would hold all weights of all heads then. Without a mask it pads them by itself.
+    """
+    has_odd_rows = query_BHTK.shape[-1] * query_BHTK.element_size() % FUSED_BYTES != 0
+    return query_BHTK.is_cuda and has_odd_rows and visibility.may_attend_B1TS is not None
+
+
+def attend_padded(
+    query_BHTK: Tensor, key_BHSK: Tensor, value_BHSK: Tensor, visibility: Visibility
+) -> Tensor:
+    """Returns the same over heads that zeros make wide enough: they add nothing to any product."""
+    width = query_BHTK.shape[-1]
+    missing = -width % (FUSED_BYTES // query_BHTK.element_size())
+    mixed_BHTK = F.scaled_dot_product_attention(
+        F.pad(query_BHTK, (0, missing)),
+        F.pad(key_BHSK, (0, missing)),
+        F.pad(value_BHSK, (0, missing)),
+        attn_mask=mask_of(visibility),
+        is_causal=visibility.is_causal,
+        scale=1 / math.sqrt(width),
+    )
+    return mixed_BHTK[..., :width]
 
 
 def attention_weights(query_BHTK: Tensor, key_BHSK: Tensor, visibility: Visibility) -> Tensor:

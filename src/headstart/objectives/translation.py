@@ -16,9 +16,10 @@ from headstart.models.heads.language import LanguageHead
 from headstart.models.inputs import SourceAndTarget, Text
 from headstart.models.model import Model
 from headstart.models.trunks import EncoderDecoder
+from headstart.objectives.answers import answered_vectors
 from headstart.objectives.batch import PIECES
 from headstart.objectives.objective import Loss
-from headstart.objectives.vocabulary_loss.chunked import Summing, position_losses, summed_loss
+from headstart.objectives.vocabulary_loss.chunked import position_losses, summed_loss
 from headstart.tokenizers.pieces import END_ID, PADDING_ID, START_ID
 
 TranslationModel = Model[EncoderDecoder, LanguageHead]
@@ -56,12 +57,10 @@ class Translation:
     """Predicts each piece of a target, and its end; the answer is never quite certain."""
 
     label_smoothing: float = 0.0
-    is_compiled: bool = False
-    """Whether what follows the logits is compiled."""
 
     def loss(self, model: TranslationModel, batch: PairBatch) -> Loss:
         """Returns the loss of every piece, summed; the decoder sees nothing of what is to come."""
-        answered_MD = answered_vectors(model, batch)
+        answered_MD = asked_vectors(model, batch)
         head = model.head
         total = summed_loss(
             answered_MD,
@@ -69,23 +68,21 @@ class Translation:
             head.bias,
             batch.target_M,
             batch.share_M,
-            Summing(label_smoothing=self.label_smoothing, is_compiled=self.is_compiled),
+            label_smoothing=self.label_smoothing,
         )
         return {PIECES: total}
 
 
-def answered_vectors(model: TranslationModel, batch: PairBatch) -> Tensor:
+def asked_vectors(model: TranslationModel, batch: PairBatch) -> Tensor:
     """Returns the vector behind which each answer is asked for. Shape (M, D)."""
-    hidden_BTD: Tensor = model.trunk(batch.pair)
-    hidden_MD = hidden_BTD.flatten(0, 1)
-    return hidden_MD if batch.answered_M is None else hidden_MD[batch.answered_M]
+    return answered_vectors(model.trunk(batch.pair), batch.answered_M)
 
 
 @torch.no_grad()
 def answer_losses(model: TranslationModel, batch: PairBatch) -> Tensor:
     """Returns the plain loss of each answer, in nats and not smoothed. Shape (M,)."""
     head = model.head
-    return position_losses(answered_vectors(model, batch), head.weight, head.bias, batch.target_M)
+    return position_losses(asked_vectors(model, batch), head.weight, head.bias, batch.target_M)
 
 
 def to_pair_batch(

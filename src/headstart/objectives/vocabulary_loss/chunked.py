@@ -14,30 +14,17 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from headstart.objectives.vocabulary_loss.fused import compiled_differentiate
+from headstart.objectives.vocabulary_loss.folded import computed_type, folded_loss, folded_losses
 
 # Each chunk reads the matrix twice and its gradient once, so that small chunks repeat that work:
 # at 50,001 pieces 16 MiB are 17 % slower than 128, and beyond it only memory is lost.
 NUM_CHUNK_BYTES = 128 << 20
-# A GPU has the memory, and needs larger products to be busy.
+# A GPU has the memory, and needs larger products to be busy; in half precision, see `folded`.
 NUM_CHUNK_BYTES_ON_GPU = 512 << 20
 # Below this the plain form is done before a loop over chunks has begun.
 NUM_PLAIN_BYTES = 4 << 20
 # Rows of logits begin on a cache line: at 50,001 pieces the product is 1.6 times as fast for it.
 ROW_ALIGNMENT = 16
-
-
-@dataclass(frozen=True, kw_only=True)
-class Summing:
-    """How answers are judged, and by which kernels."""
-
-    label_smoothing: float = 0.0
-    """The share of each answer that is spread over all pieces."""
-    is_compiled: bool = False
-    """Whether what is done to the logits of a chunk is compiled into few kernels."""
-
-
-PLAIN = Summing()
 
 
 class Answers(NamedTuple):
@@ -58,22 +45,28 @@ def summed_loss(
     bias_V: Tensor | None,
     target_N: Tensor,
     counted_N: Tensor | None = None,
-    how: Summing = PLAIN,
+    *,
+    label_smoothing: float = 0.0,
 ) -> Tensor:
     """Returns the sum of the cross-entropies of all positions, in nats, with gradients.
 
     Each position is as many answers as `counted_N` says, such as none; without it, one each.
     """
     if len(hidden_ND) * len(weight_VD) * hidden_ND.element_size() <= NUM_PLAIN_BYTES:
-        return _plain_loss(hidden_ND, weight_VD, bias_V, target_N, counted_N, how)
+        answers = Answers(target_N, counted_N)
+        return _plain_loss(hidden_ND, weight_VD, bias_V, answers, label_smoothing)
     inputs = [tensor for tensor in (hidden_ND, weight_VD, bias_V) if tensor is not None]
-    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in inputs):
+    is_learning = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in inputs)
+    if is_folded(hidden_ND):
+        form = folded_loss if is_learning else folded_losses
+        return form(hidden_ND, weight_VD, bias_V, target_N, label_smoothing, counted_N).sum()
+    if is_learning:
         loss: Tensor = _SummedLoss.apply(  # type: ignore[no-untyped-call]  # PyTorch's own
-            hidden_ND, weight_VD, bias_V, Answers(target_N, counted_N), how
+            hidden_ND, weight_VD, bias_V, Answers(target_N, counted_N), label_smoothing
         )
         return loss
     logits = _Logits.of(hidden_ND, weight_VD, bias_V)
-    loss_N = _losses(logits, target_N, how.label_smoothing)
+    loss_N = _losses(logits, target_N, label_smoothing)
     return loss_N.sum() if counted_N is None else (loss_N * counted_N).sum()
 
 
@@ -82,27 +75,32 @@ def position_losses(
     hidden_ND: Tensor, weight_VD: Tensor, bias_V: Tensor | None, target_N: Tensor
 ) -> Tensor:
     """Returns the cross-entropy of each position, in nats and without gradients. Shape (N,)."""
+    if is_folded(hidden_ND):
+        return folded_losses(hidden_ND, weight_VD, bias_V, target_N)
     return _losses(_Logits.of(hidden_ND, weight_VD, bias_V), target_N, label_smoothing=0.0)
+
+
+def is_folded(hidden_ND: Tensor) -> bool:
+    """Whether a GPU computes in a half precision that has the range of exponentials."""
+    return hidden_ND.is_cuda and computed_type(hidden_ND) == torch.bfloat16
 
 
 def _plain_loss(
     hidden_ND: Tensor,
     weight_VD: Tensor,
     bias_V: Tensor | None,
-    target_N: Tensor,
-    counted_N: Tensor | None,
-    how: Summing,
+    answers: Answers,
+    label_smoothing: float,
 ) -> Tensor:
     """Returns the same sum by PyTorch's own functions, all logits at once."""
     if bias_V is not None:
         bias_V = bias_V.to(hidden_ND.dtype)
     logits_NV = F.linear(hidden_ND, weight_VD.to(hidden_ND.dtype), bias_V)
     logits_NV = logits_NV.to(torch.promote_types(logits_NV.dtype, torch.float32))
-    smoothing = how.label_smoothing
-    if counted_N is None:
-        return F.cross_entropy(logits_NV, target_N, reduction="sum", label_smoothing=smoothing)
-    loss_N = F.cross_entropy(logits_NV, target_N, reduction="none", label_smoothing=smoothing)
-    return (loss_N * counted_N).sum()
+    loss_N = F.cross_entropy(
+        logits_NV, answers.target_N, reduction="none", label_smoothing=label_smoothing
+    )
+    return loss_N.sum() if answers.counted_N is None else (loss_N * answers.counted_N).sum()
 
 
 @dataclass(frozen=True)
@@ -116,9 +114,7 @@ class _Logits:
     @staticmethod
     def of(hidden_ND: Tensor, weight_VD: Tensor, bias_V: Tensor | None) -> "_Logits":
         """Takes the factors as autocast would: in its type where it is on, else in the input's."""
-        kind, dtype = hidden_ND.device.type, hidden_ND.dtype
-        if torch.is_autocast_enabled(kind):
-            dtype = torch.get_autocast_dtype(kind)
+        dtype = computed_type(hidden_ND)
         bias_V = None if bias_V is None else bias_V.detach().to(dtype)
         return _Logits(hidden_ND.detach().to(dtype), weight_VD.detach().to(dtype), bias_V)
 
@@ -232,7 +228,7 @@ class _SummedLoss(torch.autograd.Function):
         weight_VD: Tensor,
         bias_V: Tensor | None,
         answers: Answers,
-        how: Summing,
+        label_smoothing: float,
     ) -> Tensor:
         """Returns the loss."""
         # Types are chosen here; autocast would choose them once more, otherwise.
@@ -242,7 +238,7 @@ class _SummedLoss(torch.autograd.Function):
             loss_N = logits.new_statistics(len(answers.target_N))
             for place, logits_CP in logits.chunks():
                 gradient_CV, loss_N[place] = _differentiate(
-                    logits, logits_CP, answers.at(place), how
+                    logits, logits_CP, answers.at(place), label_smoothing
                 )
                 gradients.add(place, gradient_CV)
         ctx.dtypes = [None if x is None else x.dtype for x in (hidden_ND, weight_VD, bias_V)]
@@ -261,25 +257,22 @@ class _SummedLoss(torch.autograd.Function):
 
 
 def _differentiate(
-    logits: _Logits, logits_CP: Tensor, answers: Answers, how: Summing
+    logits: _Logits, logits_CP: Tensor, answers: Answers, label_smoothing: float
 ) -> tuple[Tensor, Tensor]:
     """Returns the gradient of a chunk's loss by its logits, in their place, and the losses."""
     dtype, num_pieces = logits.statistics_dtype, logits.num_pieces
     target_C, counted_C = answers
-    if how.is_compiled:
-        differentiate = compiled_differentiate()
-        return differentiate(logits_CP[:, :num_pieces], target_C, counted_C, how.label_smoothing)
     highest_C = logits_CP.amax(-1).to(dtype)
-    wanted_C = _wanted_scores(logits, logits_CP, target_C, how.label_smoothing)
+    wanted_C = _wanted_scores(logits, logits_CP, target_C, label_smoothing)
     out = logits_CP if logits_CP.dtype == dtype else None
     probability_CP = torch.softmax(logits_CP, -1, dtype=dtype, out=out)
     # The highest piece has one part of the sum of exponentials, which never vanishes; the
     # target's own probability may.
     loss_C = highest_C - probability_CP.amax(-1).log() - wanted_C
     rows_C = torch.arange(len(target_C), device=target_C.device)
-    probability_CP[rows_C, target_C] -= 1 - how.label_smoothing
+    probability_CP[rows_C, target_C] -= 1 - label_smoothing
     # What is spread over all pieces is taken off while the gradient is written to its place.
-    spread = how.label_smoothing / num_pieces
+    spread = label_smoothing / num_pieces
     if counted_C is not None:
         counted_C1 = counted_C.to(dtype)[:, None]
         torch.addcmul(-spread * counted_C1, probability_CP, counted_C1, out=logits_CP)

@@ -151,9 +151,8 @@ class TranslationLearner:
 
     @property
     def objective(self) -> Translation:
-        """The loss of a step; only a GPU gains by compiling what follows its logits."""
-        is_compiled = self.plan.is_compiled and self.plan.device.startswith("cuda")
-        return Translation(self.recipe.translation.label_smoothing, is_compiled)
+        """The loss of a step."""
+        return Translation(self.recipe.translation.label_smoothing)
 
     def batches(self, step: int) -> Sequence[PairBatch]:
         """Returns the parts of a step on the plan's device."""

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from headstart.objectives.vocabulary_loss import chunked
-from headstart.objectives.vocabulary_loss.chunked import Summing, position_losses, summed_loss
-from headstart.objectives.vocabulary_loss.fused import differentiate
+from headstart.objectives.vocabulary_loss.chunked import position_losses, summed_loss
 
 WIDTH = 5
 
@@ -64,7 +63,7 @@ def test_loss_and_gradients_equal_the_plain_form(
     inputs, target_N = made_up(num_positions, num_pieces, seed=seed)
     inputs = inputs if has_bias else inputs[:2]
     given_inputs = inputs if has_bias else [*inputs, None]
-    ours = summed_loss(*given_inputs, target_N, how=Summing(label_smoothing=label_smoothing))
+    ours = summed_loss(*given_inputs, target_N, label_smoothing=label_smoothing)
     theirs = plain_loss(*given_inputs, target_N, label_smoothing)
     assert_close(ours, theirs)
     assert_close(gradients(3.0 * ours, inputs), gradients(3.0 * theirs, inputs))
@@ -83,32 +82,15 @@ def test_a_position_counts_as_often_as_is_said_and_not_at_all_as_padding(
     inputs, target_N = made_up(num_positions, num_pieces, seed=seed)
     generator = torch.Generator().manual_seed(seed)
     counted_N = torch.randint(3, (num_positions,), generator=generator).double()
-    how = Summing(label_smoothing=label_smoothing)
-    ours = summed_loss(*inputs, target_N, counted_N, how)
+    ours = summed_loss(*inputs, target_N, counted_N, label_smoothing=label_smoothing)
     hidden_ND, *head = inputs
     repeated = torch.arange(num_positions).repeat_interleave(counted_N.long())
     theirs = plain_loss(hidden_ND[repeated], *head, target_N[repeated], label_smoothing)
     assert_close(ours, theirs)
     assert_close(gradients(3.0 * ours, inputs), gradients(3.0 * theirs, inputs))
     with torch.no_grad():
-        assert_close(summed_loss(*inputs, target_N, counted_N, how), theirs.detach())
-
-
-@pytest.mark.parametrize("is_counted", [False, True])
-@pytest.mark.parametrize("label_smoothing", [0.0, 0.1])
-def test_what_is_compiled_is_the_same_arithmetic(label_smoothing, is_counted, monkeypatch):
-    monkeypatch.setattr(chunked, "compiled_differentiate", lambda: differentiate)
-    inputs, target_N = made_up(11, 50)
-    counted_N = torch.arange(11).double() % 3 if is_counted else None
-    ours, theirs = (
-        summed_loss(*inputs, target_N, counted_N, how)
-        for how in (
-            Summing(label_smoothing=label_smoothing, is_compiled=True),
-            Summing(label_smoothing=label_smoothing),
-        )
-    )
-    assert_close(ours, theirs)
-    assert_close(gradients(ours, inputs), gradients(theirs, inputs))
+        again = summed_loss(*inputs, target_N, counted_N, label_smoothing=label_smoothing)
+    assert_close(again, theirs.detach())
 
 
 @pytest.mark.parametrize("makes_gradient", [False, True])
@@ -164,10 +146,10 @@ def test_losses_of_positions_sum_to_the_loss_and_have_no_gradient():
 @pytest.mark.parametrize("label_smoothing", [0.0, 0.2])
 def test_evaluation_makes_no_gradient_and_the_same_loss(label_smoothing, monkeypatch):
     inputs, target_N = made_up(11, 50)
-    with_gradient = summed_loss(*inputs, target_N, how=Summing(label_smoothing=label_smoothing))
+    with_gradient = summed_loss(*inputs, target_N, label_smoothing=label_smoothing)
     monkeypatch.setattr(chunked, "_Gradients", None)
     with torch.no_grad():
-        loss = summed_loss(*inputs, target_N, how=Summing(label_smoothing=label_smoothing))
+        loss = summed_loss(*inputs, target_N, label_smoothing=label_smoothing)
     assert_close(loss, with_gradient.detach())
 
 
