@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from comparison_blocks import compared, runs_table
+from comparison_blocks import compared, facts_of, runs_table, size_table
 from few_labels_block import few_labels, seed_figure
 from matplotlib.figure import Figure
 from page_parts import markdown, provenance
@@ -120,6 +120,19 @@ def write_result_figures(folder: Path) -> list[Path]:
     return paths
 
 
+def by_labels() -> str:
+    """Returns how good `strong` is beside TF-IDF by the number of labels, for a first screen."""
+    try:
+        record = newest("strong")
+    except FileNotFoundError:
+        return NO_RECORD
+    (results,) = record["comparisons"].values()
+    comparison = comparison_of(results)
+    table = size_table(comparison, comparison.verdict.test, "accuracy", "accuracy")
+    return "\n\n".join([markdown(table), facts_of(results), provenance(record)])
+
+
 RESULT_BLOCKS: Mapping[str, Callable[[], str]] = {
-    f"results-{study}": partial(block, study) for study in STUDIES
+    **{f"results-{study}": partial(block, study) for study in STUDIES},
+    "strong-by-labels": by_labels,
 }

@@ -98,7 +98,22 @@ def test_what_has_no_record_says_so(monkeypatch, tmp_path):
     kept(monkeypatch, {})
     assert {make() for make in RESULT_BLOCKS.values()} == {NO_RECORD}
     assert results_blocks.write_result_figures(tmp_path) == []
-    assert set(RESULT_BLOCKS) == {f"results-{study}" for study in STUDIES}
+    assert set(RESULT_BLOCKS) >= {f"results-{study}" for study in STUDIES}
+
+
+def test_the_first_screen_has_the_accuracy_by_labels(record, monkeypatch):
+    made = record(sizes=(250, 1_000))
+    kept(monkeypatch, {"strong": made})
+    text = RESULT_BLOCKS["strong-by-labels"]()
+    shown = {
+        (row["system"], row["size"]): f"{100 * row['mean']:.1f} %"
+        for row in made["comparisons"]["compared"]["scores"]
+        if (row["metric"], row["test"]) == ("accuracy", "clean")
+    }
+    for system, name in (("warm", "warm"), ("tfidf", "TF-IDF")):
+        ((_, few, many),) = rows(text, name)
+        assert few.startswith(shown[system, 250])
+        assert many.startswith(shown[system, 1_000])
 
 
 def test_the_answer_has_the_numbers_of_the_record(record):
