@@ -185,11 +185,6 @@ def transfer_recipe(wanted: Transferring, labelled: Labelled, tokenizer: Tokeniz
             f"num_fresh_layers is {settings.transfer.num_fresh_layers}, but the trunk has "
             f"{trunk.num_layers} layers. Choose at most so many."
         )
-    if settings.transfer.fits_head and wanted.start is None:
-        raise RecipeError(
-            "fits_head is True, but a cold trunk knows nothing yet that a head could be fitted to. "
-            "Leave --fit-head out, or name a trunk by --from."
-        )
     length = base.length if settings.length is None else settings.length
     pooling = base.pooling if settings.pooling is None else settings.pooling
     steps_per_epoch = steps_in_epoch(labelled.num_learned, settings.examples_per_step)
@@ -209,7 +204,6 @@ def transfer_recipe(wanted: Transferring, labelled: Labelled, tokenizer: Tokeniz
             settings.transfer,
             labels=labelled.labels,
             is_warm=wanted.start is not None,
-            fits_head=settings.transfer.fits_head and not settings.transfer.num_fresh_layers,
             fewest_steps=settings.fewest_steps,
         ),
     )
