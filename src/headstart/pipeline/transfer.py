@@ -23,6 +23,7 @@ from headstart.pipeline.examples import (
     write_examples_config,
 )
 from headstart.pipeline.feeding import marks_for
+from headstart.pipeline.fitted_head import fitted_head
 from headstart.pipeline.label_learner import LabelLearner, steps_in_epoch, tidy_transfer
 from headstart.pipeline.label_split import as_split, with_taught
 from headstart.pipeline.learner import settle
@@ -118,7 +119,7 @@ def begin_transfer(wanted: Transferring, folder: Path, watch: Watch) -> None:
     _, swap = learner.new_model()
     if trunk is not None and recipe.transfer.fits_head:
         watch.say(f"Fitting the head to the trunk on {len(labelled.train):,} examples.")
-        learner = replace(learner, start=trunk | learner.fitted_head())
+        learner = replace(learner, start=trunk | fitted_head(learner))
         _, swap = learner.new_model()
     keep_start(folder, wanted.start, learner.start)
     write_json(folder / SWAP_FILE, None if swap is None else asdict(swap))
@@ -133,11 +134,11 @@ def trunk_tensors(run: Path) -> dict[str, Tensor]:
 
 def keep_start(folder: Path, run: Path | None, start: dict[str, Tensor] | None) -> None:
     """Keeps what a run begins with; a cold start has nothing."""
-    if run is None or start is None:
+    if run is not None and start is not None:
+        write_start(folder, run, start)
+    else:
         # An attempt that came to nothing may have left the start that it wanted.
         (folder / START_FACTS_FILE).unlink(missing_ok=True)
-        return
-    write_start(folder, run, start)
 
 
 def keep_examples(

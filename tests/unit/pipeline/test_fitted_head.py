@@ -18,7 +18,7 @@ from tiny_transfers import (
 
 from headstart.apps.estimator import TextClassifier
 from headstart.errors import RecipeError
-from headstart.pipeline import label_learner, training_run
+from headstart.pipeline import fitted_head, training_run
 from headstart.pipeline.examples import ExamplesConfig
 from headstart.pipeline.resume import resume
 from headstart.pipeline.resumption import Resumption
@@ -116,7 +116,7 @@ def test_a_resumed_run_does_not_fit_again_and_ends_with_the_same_weights(
     def refuse(*_):
         raise AssertionError("fitted again")
 
-    monkeypatch.setattr(label_learner, "fit_head", refuse)
+    monkeypatch.setattr(fitted_head, "fit_head", refuse)
     assert resume(whole, Resumption(), Watch())
     # Stopped before its first step, as a kill right behind the beginning would have it.
     assert not resume(cut, Resumption(save_every=1), Watch(should_stop=lambda: True))
