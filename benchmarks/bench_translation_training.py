@@ -147,7 +147,7 @@ def ours(
         mine.trunk.compile_layers()
     state = TrainingState(mine, Optimiser(mine, set(), recipe.learning), None)
     trainer = Trainer(
-        Translation(LABEL_SMOOTHING, plan.is_compiled),
+        Translation(LABEL_SMOOTHING),
         recipe.learning,
         plan,
         lambda step: [batches[step % len(batches)]],

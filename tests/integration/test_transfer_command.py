@@ -89,7 +89,7 @@ def test_the_swap_is_shown_tensor_by_tensor_with_its_proof(run):
         assert tensor["name"] in shown
     assert swap["loaded_sha256"][:16] in shown
     fates = {tensor["name"]: tensor["fate"] for tensor in swap["tensors"]}
-    assert {name for name, fate in fates.items() if fate == "new"} == {
+    assert {name for name, fate in fates.items() if fate == "fitted"} == {
         "head.output.weight",
         "head.output.bias",
     }
@@ -135,6 +135,29 @@ def test_other_modes_make_classifiers_too(mode):
     assert said["is_finished"]
     parameters = said["results"]["parameters"]
     assert (parameters["learning"] < parameters["all"]) == (mode == "frozen")
+
+
+@pytest.mark.parametrize(
+    ("words", "fate"),
+    [((), "fitted"), (("--draw-head",), "new"), (("--fresh-layers", 1), "new")],
+)
+def test_a_head_is_fitted_where_the_whole_trunk_was_pretrained(words, fate, place):
+    out = f"head{len(words)}"
+    result = transferred("--epochs", 1, *words, "--out", out)
+    assert result.exit_code == 0, result.output
+    tensors = json.loads((place / out / "swap.json").read_text())["tensors"]
+    assert {each["fate"] for each in tensors if each["name"].startswith("head.")} == {fate}
+    kept = json.loads((place / out / "recipe.json").read_text())["transfer"]
+    assert kept["fits_head"] == (fate == "fitted")
+
+
+def test_a_head_is_not_fitted_to_what_knows_nothing():
+    fresh = ("--fresh-layers", 1, "--fit-head")
+    assert "fits_head is True, but num_fresh_layers is 1" in refusal(
+        transferred(*fresh, "--out", "no")
+    )
+    cold = typed("transfer", *FILES, *QUICK, "--recipe", "compact", "--fit-head", "--out", "no")
+    assert "fits_head is True, but the trunk is cold" in refusal(cold)
 
 
 def test_a_cold_start_learns_a_tokenizer_of_its_own(place):

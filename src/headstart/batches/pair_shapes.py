@@ -49,16 +49,13 @@ class ShapedPairBatches:
         target_lengths: Sequence[int] | Lengths,
         tokens_per_batch: int,
         seed: int,
-        length_step: int = 1,
     ) -> None:
         self.seed = seed
         sides = np.array([source_lengths, target_lengths], dtype=np.int64)
         if not sides.size:
             raise DataError("There are no pairs to make batches of. Give at least one.")
         check_lengths(sides, tokens_per_batch, "side of a pair")
-        # Nothing is padded to more than the longest, which the positions have room for.
-        rounded = -(-sides // length_step) * length_step
-        self.parts = parted(np.minimum(rounded, sides.max()), tokens_per_batch)
+        self.parts = parted(sides, tokens_per_batch)
         self._order = lru_cache(maxsize=2)(self._new_order)
 
     @property

@@ -45,7 +45,6 @@ from headstart.training.config import PlanConfig
 from headstart.training.loop import AfterStep, Trainer, TrainingState, autocast
 from headstart.training.optimiser import Optimiser
 from headstart.transfers.config import BestBy, TransferConfig
-from headstart.transfers.head_fit import JudgedVectors, fit_head
 from headstart.transfers.head_swap import HeadSwap, swap_head
 from headstart.transfers.unfreezing import (
     epochs_to_thaw,
@@ -149,28 +148,6 @@ class LabelLearner:
             return model, None
         fresh = fresh_names(self.num_layers, self.transfer.num_fresh_layers)
         return model, swap_head(model, self.start, fresh)
-
-    def fitted_head(self) -> dict[str, Tensor]:
-        """Returns a head fitted to the labels and the trunk as it is, by the names of a model."""
-        model, _ = self.new_model()
-        model.to(self.plan.device).eval()
-        # Texts that teachers answered for come last, and have no labels of their own.
-        labelled = self.train.rows[: len(self.train.targets)]
-        train, valid = (
-            JudgedVectors(
-                vector_ND=text_vectors_by(self.plan, model, rows, never),
-                target_N=torch.from_numpy(targets),
-            )
-            for rows, targets in (
-                (labelled, self.train.targets),
-                (self.valid.rows, self.valid.targets),
-            )
-        )
-        head = fit_head(train, valid, len(self.transfer.labels), self.label_weights)
-        return {
-            "head.output.weight": head.weight_CD.float(),
-            "head.output.bias": head.bias_C.float(),
-        }
 
     def use_rows(self, model: Model[Any, Any]) -> set[str]:
         """Has steps update only the embeddings that they read, where that pays."""

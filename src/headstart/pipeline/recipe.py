@@ -120,6 +120,11 @@ def check_labels(transfer: TransferConfig | None, model: ModelConfig) -> None:
             f"num_fresh_layers is {transfer.num_fresh_layers}, but the trunk is cold and all of "
             "its layers are fresh. Name a run with --from, or leave --fresh-layers out."
         )
+    if transfer.fits_head and not transfer.is_warm:
+        raise RecipeError(
+            "fits_head is True, but the trunk is cold and knows nothing yet that a head could be "
+            "fitted to. Name a run with --from, or leave --fit-head out."
+        )
 
 
 def with_objective(recipe: Recipe, objective: str) -> Recipe:

@@ -23,6 +23,7 @@ from headstart.pipeline.examples import (
     write_examples_config,
 )
 from headstart.pipeline.feeding import marks_for
+from headstart.pipeline.fitted_head import fitted_head
 from headstart.pipeline.label_learner import LabelLearner, steps_in_epoch, tidy_transfer
 from headstart.pipeline.label_split import as_split, with_taught
 from headstart.pipeline.learner import settle
@@ -118,7 +119,7 @@ def begin_transfer(wanted: Transferring, folder: Path, watch: Watch) -> None:
     _, swap = learner.new_model()
     if trunk is not None and recipe.transfer.fits_head:
         watch.say(f"Fitting the head to the trunk on {len(labelled.train):,} examples.")
-        learner = replace(learner, start=trunk | learner.fitted_head())
+        learner = replace(learner, start=trunk | fitted_head(learner))
         _, swap = learner.new_model()
     keep_start(folder, wanted.start, learner.start)
     write_json(folder / SWAP_FILE, None if swap is None else asdict(swap))
@@ -133,11 +134,11 @@ def trunk_tensors(run: Path) -> dict[str, Tensor]:
 
 def keep_start(folder: Path, run: Path | None, start: dict[str, Tensor] | None) -> None:
     """Keeps what a run begins with; a cold start has nothing."""
-    if run is None or start is None:
+    if run is not None and start is not None:
+        write_start(folder, run, start)
+    else:
         # An attempt that came to nothing may have left the start that it wanted.
         (folder / START_FACTS_FILE).unlink(missing_ok=True)
-        return
-    write_start(folder, run, start)
 
 
 def keep_examples(
@@ -185,11 +186,6 @@ def transfer_recipe(wanted: Transferring, labelled: Labelled, tokenizer: Tokeniz
             f"num_fresh_layers is {settings.transfer.num_fresh_layers}, but the trunk has "
             f"{trunk.num_layers} layers. Choose at most so many."
         )
-    if settings.transfer.fits_head and wanted.start is None:
-        raise RecipeError(
-            "fits_head is True, but a cold trunk knows nothing yet that a head could be fitted to. "
-            "Leave --fit-head out, or name a trunk by --from."
-        )
     length = base.length if settings.length is None else settings.length
     pooling = base.pooling if settings.pooling is None else settings.pooling
     steps_per_epoch = steps_in_epoch(labelled.num_learned, settings.examples_per_step)
@@ -209,7 +205,6 @@ def transfer_recipe(wanted: Transferring, labelled: Labelled, tokenizer: Tokeniz
             settings.transfer,
             labels=labelled.labels,
             is_warm=wanted.start is not None,
-            fits_head=settings.transfer.fits_head and not settings.transfer.num_fresh_layers,
             fewest_steps=settings.fewest_steps,
         ),
     )

@@ -63,3 +63,9 @@ class TransferConfig:
                 f"num_fresh_layers is {self.num_fresh_layers}, but a frozen trunk would never "
                 "teach them anything. Choose --mode full, or leave it out."
             )
+        if self.fits_head and self.num_fresh_layers:
+            raise RecipeError(
+                f"fits_head is True, but num_fresh_layers is {self.num_fresh_layers}: fresh layers "
+                "know nothing yet that a head could be fitted to. Choose --draw-head, or leave "
+                "--fresh-layers out."
+            )

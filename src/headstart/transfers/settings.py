@@ -65,6 +65,8 @@ FROZEN = TransferSettings(
     dropout=0.0,
 )
 GRADUAL = replace(WARM, transfer=replace(WARM.transfer, mode="gradual"))
+# A cold trunk has nothing that a head could be fitted to.
+GRADUAL_COLD = replace(GRADUAL, transfer=replace(GRADUAL.transfer, fits_head=False))
 
 
 def with_teachers(settings: TransferSettings) -> TransferSettings:
@@ -80,5 +82,5 @@ def default_settings(mode: str, *, is_warm: bool) -> TransferSettings:
     if mode == "frozen":
         return FROZEN
     if mode == "gradual":
-        return GRADUAL
+        return GRADUAL if is_warm else GRADUAL_COLD
     return WARM if is_warm else COLD

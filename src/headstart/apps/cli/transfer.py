@@ -86,6 +86,14 @@ class Choices:
     best_by: BestBy | None
     num_averaged: int | None
 
+    @property
+    def wants_fit(self) -> bool | None:
+        """Whether the head is fitted first; None where nothing was said that bears on it."""
+        if self.fits_head is None and self.num_fresh_layers:
+            # Fresh layers know nothing yet that a head could be fitted to.
+            return False
+        return self.fits_head
+
 
 kept_options = packed(
     "kept",
@@ -151,7 +159,8 @@ choice_options = packed(
         "--fit-head/--draw-head",
         "fits_head",
         default=None,
-        help="Fit the head to the pretrained trunk first, or draw it.  [default: fit]",
+        help="Fit the head to the trunk first, or draw it.  [default: fit to what was pretrained "
+        "and learns]",
     ),
     click.option(
         "--fresh-layers",
@@ -256,7 +265,7 @@ def chosen_settings(kept: Kept, pace: Pace, choices: Choices, lessons: Lessons) 
             base.transfer,
             **given(
                 layer_decay=pace.layer_decay,
-                fits_head=choices.fits_head,
+                fits_head=choices.wants_fit,
                 num_fresh_layers=choices.num_fresh_layers,
                 weighs_labels=choices.weigh_labels or None,
                 long_texts=choices.long_texts,
