@@ -96,6 +96,7 @@ SURFACE = {
         "--length",
         "--long-texts",
         "--pooling",
+        "--fit-head",
         "--fresh-layers",
         "--weigh-labels",
         "--patience",
