@@ -175,9 +175,10 @@ def test_cross_validation_works(quick, task):
 
 
 def test_settings_are_searched_in_a_grid(quick, task):
-    search = GridSearchCV(quick(), {"rate": [1e-9, 0.01]}, cv=2)
+    # Frozen, since a head that was fitted first would answer well at any rate.
+    search = GridSearchCV(quick(mode="frozen", epochs=20), {"rate": [1e-9, 0.05]}, cv=2)
     search.fit(np.array(task.texts), np.array(task.labels))
-    assert search.best_params_ == {"rate": 0.01}
+    assert search.best_params_ == {"rate": 0.05}
     assert search.predict(["the ship is splendid today"]).tolist() == ["good"]
 
 
