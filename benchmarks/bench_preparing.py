@@ -52,6 +52,8 @@ class Prepared:
     num_bytes: int
     num_tokens: int
     seconds: float
+    cpu_seconds: float
+    """What all of its threads worked, which others on the machine disturb less."""
     peak_bytes: int
     """The most that the process held, with all that it had imported."""
     imported_bytes: int
@@ -76,7 +78,7 @@ def main() -> None:
     print(answer["exponents"])
     if not given.tiny:
         threads = torch.get_num_threads()
-        work = f"made-up text, {num_pieces:,} pieces, {threads} threads, a process for each size"
+        work = f"made-up text, {num_pieces:,} pieces, {threads} threads, each size once"
         keep("preparing", {"work": work, **answer})
 
 
@@ -144,9 +146,9 @@ def prepare(text: Path, pieces: Path, kept_out: Path, cache: str) -> Prepared:
     before = memory_counts("cpu")
     started_at = time.perf_counter()
     require_kept_out(config, [str(kept_out)], Watch())
-    kept_out_at = time.perf_counter()
+    kept_out_at, worked_at = time.perf_counter(), time.process_time()
     stores = corpus_stores(config, tokenizer, torch.get_num_threads(), Watch())
-    ended_at = time.perf_counter()
+    ended_at, worked = time.perf_counter(), time.process_time() - worked_at
     after = memory_counts("cpu")
     assert before is not None, "this system does not count memory"
     assert after is not None
@@ -154,6 +156,7 @@ def prepare(text: Path, pieces: Path, kept_out: Path, cache: str) -> Prepared:
         num_bytes=text.stat().st_size,
         num_tokens=stores.train.num_tokens + stores.held_out.num_tokens,
         seconds=ended_at - kept_out_at,
+        cpu_seconds=worked,
         peak_bytes=after.peak,
         imported_bytes=before.now,
         added_bytes=after.peak - before.now,
@@ -164,11 +167,11 @@ def prepare(text: Path, pieces: Path, kept_out: Path, cache: str) -> Prepared:
 def grown(points: Sequence[Prepared]) -> dict[str, object]:
     """Returns the points with the exponents of their growth."""
     sizes = [point.num_bytes for point in points]
+    names = ("seconds", "cpu_seconds", "keep_out_seconds", "peak_bytes", "added_bytes")
     return {
         "points": [asdict(point) for point in points],
         "exponents": {
-            name: fit_exponent(sizes, [getattr(point, name) for point in points])
-            for name in ("seconds", "keep_out_seconds", "peak_bytes", "added_bytes")
+            name: fit_exponent(sizes, [getattr(point, name) for point in points]) for name in names
         },
     }
 

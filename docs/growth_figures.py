@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from headstart.reports.figures.palette import COLOURS
 from headstart.reports.numbers import show_bytes, show_count, show_duration
@@ -23,6 +23,8 @@ SHOWN: Mapping[str, Callable[[float], str]] = {
 # How preparing a corpus should grow.
 WANTED = {"seconds": "linear", "peak_bytes": "flat"}
 WIDTH, HEIGHT, NUM_COLUMNS = 8.4, 6.4, 2
+# The highest value of an axis is at least so many times the lowest.
+LEAST_RANGE = 8.0
 MEGABYTE = 1e6
 
 
@@ -96,8 +98,6 @@ def draw_preparing(record: Record) -> Figure:
         axes.plot(sizes, costs, color=COLOURS["vermilion"].light, marker="D", linestyle="")
         finish(axes, "MB of text", [round(size) for size in sizes], key)
         axes.set_title(f"power {record['exponents'][key]:+.2f}", loc="left", fontsize=9)
-        if wanted == "flat":
-            axes.set_ylim(min(costs) / 4, max(costs) * 4)
         axes.legend(frameon=False, fontsize=9)
     return figure
 
@@ -107,6 +107,12 @@ def finish(axes: Axes, name: str, values: list[int], key: str) -> None:
     axes.set_xscale("log", base=2)
     # Whole units of bytes are powers of two.
     axes.set_yscale("log", base=2 if key == "peak_bytes" else 10)
+    if key != "peak_bytes":
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    low, high = axes.get_ylim()
+    # What hardly changes should look so.
+    aside = max(1.0, (LEAST_RANGE * low / high) ** 0.5)
+    axes.set_ylim(low / aside, high * aside)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: SHOWN[key](value)))
     axes.set_xticks(values, [short_count(value) for value in values])
     axes.xaxis.set_minor_locator(NullLocator())
