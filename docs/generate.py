@@ -13,7 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from page_parts import markdown, provenance  # noqa: E402 (the path above must come first)
+from growth_blocks import GROWTH_BLOCKS, write_growth_figures  # noqa: E402 (after the path above)
+from page_parts import markdown, provenance  # noqa: E402
 from record import newest  # noqa: E402
 from results_blocks import RESULT_BLOCKS, write_result_figures  # noqa: E402
 from translation_blocks import TRANSLATION_BLOCKS  # noqa: E402
@@ -440,6 +441,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "transfer-defaults": transfer_defaults,
     "demo": demo,
     "tree": tree,
+    **GROWTH_BLOCKS,
     **RESULT_BLOCKS,
     **TRANSLATION_BLOCKS,
 }
@@ -470,6 +472,7 @@ def main() -> int:
         lab = anatomy(find_recipe("lab"), Question(), ANY_MACHINE)
         write_figures(Anatomy(ledger=lab), FIGURES)
         write_result_figures(FIGURES)
+        write_growth_figures(FIGURES)
     return 0
 
 

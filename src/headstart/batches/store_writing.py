@@ -27,8 +27,9 @@ from headstart.tokenizers.pieces import END_ID
 from headstart.tokenizers.sentences import begins_sentence, sentence_marks
 from headstart.tokenizers.tokenizer import Ids, Tokenizer
 
-# About 32 MB of 16-bit ids: little to do again after an interruption, few files in all.
-NUM_SHARD_TOKENS = 1 << 24
+# About 8 MB of 16-bit ids: little to hold, little to do again after an interruption, and of a
+# gigabyte of text some forty shards.
+NUM_SHARD_TOKENS = 1 << 22
 # Enough text at once to keep every thread busy, little enough to hold.
 NUM_BATCH_LETTERS = 1 << 21
 # How many files of a changed corpus are named.

@@ -90,7 +90,9 @@ class PartsFile(io.RawIOBase):
             data = self._part.unused_data.lstrip(b"\0")
             self._part, self._is_inside = self._new_part(), False
         if not data and getattr(self._part, "needs_input", True):
-            data = self._raw.read(self._num_bytes)
+            # Those that stop by themselves can be given more than they will take.
+            stops = hasattr(self._part, "needs_input")
+            data = self._raw.read(NUM_PART_BYTES if stops else self._num_bytes)
             if not self._is_inside:
                 data = data.lstrip(b"\0")
             if not data:

@@ -66,9 +66,9 @@ def documents_of(path: Path, reading: Reading) -> Iterator[Document]:
     """Yields the documents of one file, blank ones too."""
     if has_rows(path):
         yield from table_documents(path, reading)
-    elif reading.documents == "lines" or is_cut(path):
+    elif (has_pieces := is_cut(path)) or reading.documents == "lines":
         for number, line in read_lines(path, reading.meter, reading.complaints):
-            yield Document(line, Place(path, number), is_cut(path))
+            yield Document(line, Place(path, number), has_pieces)
     else:
         yield from joined_lines(path, reading)
 

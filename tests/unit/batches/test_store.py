@@ -18,7 +18,7 @@ from headstart.errors import HeadstartError
 from headstart.tokenizers.pieces import END_ID
 
 # How many tokens a shard has, and how many letters are encoded at once.
-SIZES = {"tiny": (1, 1), "small": (200, 400), "usual": (1 << 24, 1 << 21)}
+SIZES = {"tiny": (1, 1), "small": (200, 400), "usual": (1 << 22, 1 << 21)}
 
 
 def made(folder, size: str, documents, tokenizer, manifest) -> TokenStore:

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headstart.corpora.leaks.normalisation import folded, normalised, words
+from headstart.corpora.leaks.normalisation import (
+    WESTERN,
+    folded,
+    normalised,
+    spelling,
+    words,
+)
 
 # Letters with marks in any order, invisible characters, spaces of all kinds, half surrogate pairs.
 AWKWARD = st.text(
@@ -54,6 +60,24 @@ def test_words_can_be_written_as_utf_8_and_have_no_space_inside(text):
 @given(text=st.text(st.characters(max_codepoint=127)))
 def test_the_fast_path_of_plain_letters_agrees_with_the_general_one(text):
     assert words(text) == words(f"é {text}")[1:]
+
+
+def words_by_character(text: str) -> list[str]:
+    """The words as they are told: each character of the folded text by its own spelling."""
+    return "".join(map(spelling, folded(text))).split()
+
+
+@settings(deadline=None)
+@given(text=st.text(st.characters(codec=WESTERN)) | st.text(st.characters(codec="utf-8")))
+def test_the_fast_path_of_western_letters_agrees_with_the_general_one(text):
+    assert words(text) == words_by_character(text)
+
+
+def test_every_western_letter_has_its_words_between_others():
+    letters = bytes(range(256)).decode(WESTERN, errors="ignore")
+    for letter in letters:
+        for text in (letter, f"é{letter}b", f"É {letter}", f"a{letter}{letter}œ"):
+            assert words(text) == words_by_character(text), hex(ord(letter))
 
 
 @settings(deadline=None)
