@@ -19,9 +19,11 @@ from transformers import (
     DistilBertConfig,
     DistilBertForSequenceClassification,
     PreTrainedTokenizerFast,
+    TextClassificationPipeline,
     Trainer,
     TrainerCallback,
     TrainingArguments,
+    pipeline,
 )
 
 from headstart import Recipe
@@ -194,4 +196,18 @@ def their_tokenizer(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
     )
     return PreTrainedTokenizerFast(
         tokenizer_object=fast, bos_token=START, unk_token=UNKNOWN, pad_token=PADDING
+    )
+
+
+def their_pipeline(recipe: Recipe, tokenizer: Tokenizer) -> TextClassificationPipeline:
+    """Returns Hugging Face's pipeline around its model of a recipe's shape."""
+    fast = their_tokenizer(tokenizer)
+    fast.model_max_length = recipe.length
+    # Without these a text that is too long ends in an error.
+    return pipeline(
+        "text-classification",
+        model=their_model(recipe).eval(),
+        tokenizer=fast,
+        truncation=True,
+        max_length=recipe.length,
     )
