@@ -13,7 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from page_parts import markdown, provenance  # noqa: E402 (the path above must come first)
+from classifier_blocks import CLASSIFIER_BLOCKS  # noqa: E402 (the path above must come first)
+from page_parts import markdown, provenance  # noqa: E402
 from record import newest  # noqa: E402
 from results_blocks import RESULT_BLOCKS, write_result_figures  # noqa: E402
 from translation_blocks import TRANSLATION_BLOCKS  # noqa: E402
@@ -442,6 +443,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "tree": tree,
     **RESULT_BLOCKS,
     **TRANSLATION_BLOCKS,
+    **CLASSIFIER_BLOCKS,
 }
 
 
