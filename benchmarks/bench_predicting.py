@@ -1,7 +1,7 @@
 """How fast are reviews labelled in a warm process, beside a Hugging Face pipeline?
 
-One review of 100 pieces, again and again on one core: half of the answers come within p50, and 95 of
-100 within p95. Then 2,000 reviews as long as the French book reviews in one go, with all threads.
+One review of 100 pieces, again and again on one core: half of the answers come within p50, 95 %
+within p95. Then 2,000 reviews as long as the French book reviews in one go, with all threads.
 Both begin with text and end with a label and its probability; both have the documents' shape,
 drawn weights and the same vocabulary. The pipeline is asked in its own best ways: one review at a
 time, which pads nothing, and 16 at a time out of reviews that were sorted by length for it, which

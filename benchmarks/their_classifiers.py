@@ -48,7 +48,7 @@ class DocumentsClassifier(nn.Module):
         one = nn.TransformerEncoderLayer(
             layer.width, layer.num_heads, layer.feed_forward_width, dropout=0.0
         )
-        self.encoder = nn.TransformerEncoder(one, trunk.num_layers)
+        self.encoder = nn.TransformerEncoder(one, trunk.num_layers, enable_nested_tensor=False)
         self.head = nn.Linear(layer.width, NUM_LABELS)
 
     def forward(self, tokens: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from record import newest
 Record = Mapping[str, Any]
 NO_RECORD = "No record yet."
 SPREAD = "seconds (lowest to highest)"
+RATES = f"{SPREAD} | reviews/s | its time by ours |"
 
 
 def block_of(question: str, block: Callable[[Record], str]) -> str:
@@ -38,7 +39,7 @@ def rate_rows(record: Record) -> list[str]:
 def fine_tuning(record: Record) -> str:
     """Returns how fast reviews are learned from."""
     lines = [
-        f"| learning from {record['reviews']:,} reviews | {SPREAD} | reviews/s | its time by ours |",
+        f"| learning from {record['reviews']:,} reviews | {RATES}",
         "|---|---:|---:|---:|",
         *rate_rows(record),
     ]
@@ -54,12 +55,11 @@ def predicting(record: Record) -> str:
     lines = ["| one review, one core | p50, by round | p95 |", "|---|---:|---:|"]
     for name, row in record["one"].items():
         low, high = row["p50_ms_of_rounds"]
-        lines.append(
-            f"| {name} | {row['p50_ms']:.1f} ms ({low:.1f} to {high:.1f}) | {row['p95_ms']:.1f} ms |"
-        )
+        half = f"{row['p50_ms']:.1f} ms ({low:.1f} to {high:.1f})"
+        lines.append(f"| {name} | {half} | {row['p95_ms']:.1f} ms |")
     lines += [
         "",
-        f"| {record['reviews']:,} reviews | {SPREAD} | reviews/s | its time by ours |",
+        f"| {record['reviews']:,} reviews | {RATES}",
         "|---|---:|---:|---:|",
         *rate_rows(record),
     ]
