@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check docs torture bench clean
+.PHONY: demo test check docs torture bench bench-gpu clean
 
 demo: $(STAMP)  ## was pretraining worth it? the answer on real text, in minutes
 	$(BIN)/headstart demo
@@ -24,7 +24,13 @@ torture: $(STAMP)  ## the tests of what must not be lost at full count, and a re
 	$(BIN)/python benchmarks/torture.py
 
 bench: $(STAMP)  ## time Headstart beside its peers on this machine, one record a question
+	$(PIP_INSTALL) --no-build-isolation --editable '.[bench]'
 	for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
+
+bench-gpu: $(STAMP)  ## the same questions that only a GPU can answer
+	for name in gpu_step translation_training pretraining; do \
+		$(BIN)/python benchmarks/bench_$$name.py || exit 1; done
+	$(BIN)/python benchmarks/bench_growth.py --device cuda
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -11,7 +11,6 @@ import multiprocessing
 import time
 from collections.abc import Callable
 from functools import partial
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ import torch
 import torch.nn.functional as F
 from record import alternate, keep
 from torch import Tensor, nn
+from worker import Run, Worker
 
 from headstart import Text, find_recipe, initialise, new_model
 from headstart.models.positions import sinusoids
@@ -34,8 +34,6 @@ NUM_PIECES, WIDTH = 50_001, 200
 # Positions, pieces: 32 x 256 and 16 x 256 texts, and what a small vocabulary or batch has.
 SHAPES = [(8_192, NUM_PIECES), (4_096, NUM_PIECES), (600, 8_000), (2_048, 500), (64, 500)]
 REVIEWS = Path("carry/reviews_2m.npy")
-
-Run = Callable[[], float]
 
 
 class DocumentsModel(nn.Module):
@@ -172,33 +170,6 @@ def our_step_runs(*, is_sampled: bool) -> dict[str, Run]:
             optimiser.zero_grad()
 
     return {"step": timed(step)}
-
-
-def serve(new_runs: Callable[[], dict[str, Run]], pipe: Connection) -> None:
-    """Does what the parent asks for, in a process of its own, until it is asked nothing."""
-    runs = new_runs()
-    while (name := pipe.recv()) is not None:
-        pipe.send(runs[name]())
-
-
-class Worker:
-    """A contestant in a process of its own."""
-
-    def __init__(self, new_runs: Callable[[], dict[str, Run]]) -> None:
-        self.pipe, theirs = multiprocessing.Pipe()
-        context = multiprocessing.get_context("spawn")
-        self.process = context.Process(target=serve, args=(new_runs, theirs))
-        self.process.start()
-
-    def run(self, name: str) -> float:
-        """Has the contestant do one run, and returns its seconds."""
-        self.pipe.send(name)
-        return self.pipe.recv()
-
-    def stop(self) -> None:
-        """Ends the process."""
-        self.pipe.send(None)
-        self.process.join()
 
 
 def race(contestants: dict[str, Callable[[], dict[str, Run]]], run: str) -> dict[str, object]:

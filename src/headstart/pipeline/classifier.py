@@ -87,7 +87,8 @@ def judged(classifier: Classifier, vector_ND: Tensor) -> Numbers:
 def vectors_of_parts(classifier: Classifier, texts: Iterable[str]) -> Iterator[Tensor]:
     """Yields the vectors of some thousand texts at a time. Shape (N, D)."""
     for part in parts_of(texts):
-        yield text_vectors(classifier.run.model, classifier.reader.rows_of_all(part))
+        rows = classifier.reader.rows_of_all(part, torch.get_num_threads())
+        yield text_vectors(classifier.run.model, rows)
 
 
 def parts_of(texts: Iterable[str]) -> Iterator[list[str]]:

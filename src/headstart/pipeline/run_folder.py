@@ -10,7 +10,8 @@ from headstart.checkpoints.checkpoint import newest_checkpoint
 from headstart.checkpoints.tensor_file import read_tensors, write_tensors
 from headstart.errors import DamagedFileError, RunError
 from headstart.files import read_sealed_json, write_sealed_json
-from headstart.models.model import Model, new_model
+from headstart.models.blank import blank_model
+from headstart.models.model import Model
 from headstart.pipeline.corpus_stores import CorpusConfig
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.run_files import (
@@ -52,7 +53,7 @@ def load_run(folder: Path, device: str) -> Run:
     """Loads a finished run, or the best weights so far of one that is still going on."""
     recipe = read_recipe(folder)
     tokenizer = load_tokenizer(folder / TOKENIZER_FOLDER)
-    model = new_model(recipe.model)
+    model = blank_model(recipe.model)
     load(model, read_weights(folder))
     own = read_target_tokenizer(folder)
     return Run(folder, recipe, tokenizer, model.to(device).eval(), own)

@@ -1,0 +1,117 @@
+"""How fast are reviews learned from on two cores, beside torch.nn and Hugging Face's Trainer?
+
+The documents' classifier of two labels learns from reviews as long as the French book reviews, 16 a
+step, AdamW and clipping included. Headstart runs the loop of `transfer` as it is: like lengths
+together, and of the embeddings only those rows moved that were read. The documents' loop pads every
+review to 256 and drops nothing out, which is less work; Hugging Face's Trainer has the plainest of
+its models in this shape, groups by length, pads as little as it needs, and has its fused AdamW.
+
+A fifth of the 1,600 reviews is an epoch here, the same for all; a smaller one has coarser groups of
+like length, so that Headstart and Hugging Face pad a little more than in a whole one. Each
+contestant has a process of its own, since how the C library treats freed memory is a setting of the
+whole process. Usage: bench_fine_tuning.py [--tiny]
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from drawn_classifier import drawn_split, new_learner, shape_of
+from record import NUM_REPETITIONS, alternate, keep
+from worker import NewRuns, Run, Worker
+
+from headstart.batches.bucketing import padding_share
+
+OURS = "headstart, as `transfer` runs it"
+PLAIN = "torch.nn, as the documents wrote it, padded to 256"
+THEIRS = "Hugging Face's Trainer, grouped by length"
+NUM_REVIEWS, NUM_TINY_REVIEWS = 320, 32
+NUM_TINY_REPETITIONS = 1
+EPOCH = "epoch"
+
+
+def our_runs(*, is_tiny: bool) -> dict[str, Run]:
+    """Returns an epoch of our own loop."""
+    recipe = shape_of(is_tiny=is_tiny)
+    learner = new_learner(recipe, drawn_split(num_reviews(is_tiny=is_tiny), recipe))
+    state = learner.new_state()
+    # It stops after each epoch, and goes on from there.
+    trainer = learner.trainer(lambda now, _: now.step % learner.steps_per_epoch == 0)
+
+    def epoch() -> float:
+        started_at = time.perf_counter()
+        trainer.run(state)
+        # What a look at the validation examples would wait for.
+        state.optimiser.settle()
+        return time.perf_counter() - started_at
+
+    return {EPOCH: epoch}
+
+
+def plain_runs(*, is_tiny: bool) -> dict[str, Run]:
+    """Returns an epoch of the documents' loop."""
+    from their_classifiers import DocumentsLoop
+
+    recipe = shape_of(is_tiny=is_tiny)
+    return {EPOCH: DocumentsLoop(recipe, drawn_split(num_reviews(is_tiny=is_tiny), recipe)).epoch}
+
+
+def their_runs(*, is_tiny: bool) -> dict[str, Run]:
+    """Returns an epoch of Hugging Face's Trainer."""
+    from their_classifiers import TheirLoop
+
+    recipe = shape_of(is_tiny=is_tiny)
+    split = drawn_split(num_reviews(is_tiny=is_tiny), recipe)
+    return {EPOCH: TheirLoop(recipe, split, Path(tempfile.gettempdir())).epoch}
+
+
+CONTESTANTS: dict[str, NewRuns] = {OURS: our_runs, PLAIN: plain_runs, THEIRS: their_runs}
+
+
+def num_reviews(*, is_tiny: bool) -> int:
+    return NUM_TINY_REVIEWS if is_tiny else NUM_REVIEWS
+
+
+def answered(*, is_tiny: bool) -> dict[str, object]:
+    """Lets all learn in turns, and returns what was found."""
+    recipe = shape_of(is_tiny=is_tiny)
+    split = drawn_split(num_reviews(is_tiny=is_tiny), recipe)
+    workers = {
+        name: Worker(partial(new_runs, is_tiny=is_tiny)) for name, new_runs in CONTESTANTS.items()
+    }
+    num_repetitions = NUM_TINY_REPETITIONS if is_tiny else NUM_REPETITIONS
+    seconds = alternate(
+        {name: partial(worker.run, EPOCH) for name, worker in workers.items()}, num_repetitions
+    )
+    for worker in workers.values():
+        worker.stop()
+    ours = seconds[OURS]["median_seconds"]
+    batches = new_learner(recipe, split).order(0)
+    return {
+        "work": f"lab as a classifier of two labels, {len(split.rows)} reviews of "
+        f"{np.mean(split.lengths):.0f} pieces on average and 256 at most, 16 a step",
+        "reviews": len(split.rows),
+        "tokens": int(np.sum(split.lengths)),
+        "padding_share": padding_share(split.lengths, batches),
+        "seconds": seconds,
+        "ratios": {name: row["median_seconds"] / ours for name, row in seconds.items()},
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tiny", action="store_true", help="Show that it runs; keep nothing.")
+    is_tiny = parser.parse_args().tiny
+    answer = answered(is_tiny=is_tiny)
+    if is_tiny:
+        print(json.dumps(answer, indent=2))
+    else:
+        keep("fine-tuning", answer)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""How fast classifiers learn, answer and start, each from the newest record of its question."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from page_parts import provenance
+from record import newest
+
+Record = Mapping[str, Any]
+NO_RECORD = "No record yet."
+SPREAD = "seconds (lowest to highest)"
+RATES = f"{SPREAD} | reviews/s | its time by ours |"
+
+
+def block_of(question: str, block: Callable[[Record], str]) -> str:
+    """Returns the block of a question's newest record, or that there is none yet."""
+    try:
+        record = newest(question)
+    except FileNotFoundError:
+        return NO_RECORD
+    return block(record)
+
+
+def spread(row: Record) -> str:
+    """Returns a median with its lowest and highest."""
+    low, high = row["min_seconds"], row["max_seconds"]
+    return f"{row['median_seconds']:.2f} ({low:.2f} to {high:.2f})"
+
+
+def rate_rows(record: Record) -> list[str]:
+    """Returns a row for each contestant: its seconds, its reviews/s, and how often ours goes."""
+    return [
+        f"| {name} | {spread(row)} | {record['reviews'] / row['median_seconds']:,.0f} | "
+        f"{record['ratios'][name]:.2f} |"
+        for name, row in record["seconds"].items()
+    ]
+
+
+def fine_tuning(record: Record) -> str:
+    """Returns how fast reviews are learned from."""
+    lines = [
+        f"| learning from {record['reviews']:,} reviews | {RATES}",
+        "|---|---:|---:|---:|",
+        *rate_rows(record),
+    ]
+    note = (
+        f"{record['work']}; {100 * record['padding_share']:.1f} % of what Headstart reads is "
+        "padding."
+    )
+    return "\n".join([*lines, "", note, provenance(record)])
+
+
+def predicting(record: Record) -> str:
+    """Returns how fast reviews are labelled, one and many."""
+    lines = ["| one review, one core | p50, by round | p95 |", "|---|---:|---:|"]
+    for name, row in record["one"].items():
+        low, high = row["p50_ms_of_rounds"]
+        half = f"{row['p50_ms']:.1f} ms ({low:.1f} to {high:.1f})"
+        lines.append(f"| {name} | {half} | {row['p95_ms']:.1f} ms |")
+    lines += [
+        "",
+        f"| {record['reviews']:,} reviews | {RATES}",
+        "|---|---:|---:|---:|",
+        *rate_rows(record),
+    ]
+    note = f"{record['work']}. One review: {record['one_ratio']:.2f} times the pipeline's speed."
+    return "\n".join([*lines, "", note, provenance(record)])
+
+
+def starting(record: Record) -> str:
+    """Returns how long processes take to start."""
+    lines = [f"| a new process | {SPREAD} |", "|---|---:|"]
+    lines += [f"| {name} | {spread(row)} |" for name, row in record["seconds"].items()]
+    note = f"{record['work']}: {record['ratio']:.2f} times as soon as the pipeline."
+    return "\n".join([*lines, "", note, provenance(record)])
+
+
+CLASSIFIER_BLOCKS: Mapping[str, Callable[[], str]] = {
+    "bench-fine-tuning": lambda: block_of("fine-tuning", fine_tuning),
+    "bench-predicting": lambda: block_of("predicting", predicting),
+    "bench-starting": lambda: block_of("starting", starting),
+}

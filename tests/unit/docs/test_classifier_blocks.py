@@ -1,0 +1,44 @@
+"""The tables of how fast classifiers are."""
+
+import classifier_blocks
+import pytest
+from classifier_blocks import CLASSIFIER_BLOCKS, NO_RECORD, fine_tuning, predicting, starting
+
+ROW = {"median_seconds": 2.0, "min_seconds": 1.5, "max_seconds": 3.0}
+RECORD = {
+    "work": "some reviews",
+    "date": "2026-11-15",
+    "commit": "abc",
+    "machine": {"processor": "any", "device": "cpu", "matrix_gflops_per_second": 100.0},
+    "versions": {"torch": "2"},
+    "reviews": 400,
+    "padding_share": 0.042,
+    "seconds": {"headstart": ROW, "theirs": ROW | {"median_seconds": 8.0}},
+    "ratios": {"headstart": 1.0, "theirs": 4.0},
+    "one": {"headstart": {"p50_ms": 5.04, "p95_ms": 6.0, "p50_ms_of_rounds": [4.0, 5.5]}},
+    "one_ratio": 1.25,
+    "ratio": 2.5,
+}
+
+
+@pytest.mark.parametrize("block", [fine_tuning, predicting])
+def test_reviews_by_the_second(block):
+    text = block(RECORD)
+    assert "| headstart | 2.00 (1.50 to 3.00) | 200 | 1.00 |" in text
+    assert "| theirs | 8.00 (1.50 to 3.00) | 50 | 4.00 |" in text
+
+
+def test_each_says_what_is_its_own():
+    assert "4.2 % of what Headstart reads is padding" in fine_tuning(RECORD)
+    assert "| headstart | 5.0 ms (4.0 to 5.5) | 6.0 ms |" in predicting(RECORD)
+    assert "1.25 times the pipeline's speed" in predicting(RECORD)
+    assert "2.50 times as soon" in starting(RECORD)
+
+
+@pytest.mark.parametrize("name", CLASSIFIER_BLOCKS)
+def test_without_a_record_there_is_a_sentence(name, monkeypatch):
+    def nothing(question: str) -> None:
+        raise FileNotFoundError(question)
+
+    monkeypatch.setattr(classifier_blocks, "newest", nothing)
+    assert CLASSIFIER_BLOCKS[name]() == NO_RECORD
