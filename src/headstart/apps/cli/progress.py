@@ -22,6 +22,8 @@ from rich.progress import (
 from headstart.reports.numbers import show_bytes, show_count, show_duration
 
 SECONDS_BETWEEN_LINES = 2.0
+# Below so many a second the decimals count.
+FEW = 10
 Unit = Literal["steps", "bytes"]
 
 
@@ -78,7 +80,7 @@ class LineProgress:
         self.printed_at = now
         rate = self.num_done / (now - self.started_at)
         show = show_bytes if self.unit == "bytes" else show_count
-        pace = show_bytes(rate) if self.unit == "bytes" else f"{rate:.2g}"
+        pace = show(rate) if self.unit == "bytes" or rate >= FEW else f"{rate:.2g}"
         line = f"{self.what}: {show(self.num_done)}"
         if self.total is None:
             click.echo(f"{line}, {pace}/s", file=sys.stderr)

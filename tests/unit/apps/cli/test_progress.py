@@ -28,3 +28,13 @@ def test_a_line_without_a_total_says_nothing_of_what_is_left(clock, capsys):
         clock[0] = 4.0
         advance(2 << 20)
     assert capsys.readouterr().err == "Reading: 2 MiB, 512 KiB/s\n"
+
+
+@pytest.mark.parametrize(
+    ("num_done", "pace"), [(2, "0.5/s"), (38, "9.5/s"), (520, "130/s"), (6_000, "1,500/s")]
+)
+def test_a_pace_is_written_as_people_write_numbers(num_done, pace, clock, capsys):
+    with shown_progress("Translating", 10_000, "steps") as advance:
+        clock[0] = 4.0
+        advance(num_done)
+    assert f" of 10,000, {pace}, " in capsys.readouterr().err
