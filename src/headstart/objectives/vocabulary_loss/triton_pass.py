@@ -8,8 +8,8 @@ what was written before is scaled down to a new reference, which hardly ever hap
 """
 
 import torch
-import triton  # type: ignore[import-not-found,import-untyped,unused-ignore]  # comes with CUDA only
-import triton.language as tl  # type: ignore[import-not-found,import-untyped,unused-ignore]
+import triton
+import triton.language as tl
 from torch import Tensor
 
 from headstart.objectives.vocabulary_loss.exponentials import Aim, Found
@@ -44,8 +44,8 @@ def triton_pass(logits_CP: Tensor, target_C: Tensor, aim: Aim) -> Found:
     return loss_C, scale_C
 
 
-@triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _exponentials(  # type: ignore[no-untyped-def]  # noqa: PLR0913  # a kernel's arguments are its own
+@triton.jit
+def _exponentials(
     logits,
     targets,
     losses,

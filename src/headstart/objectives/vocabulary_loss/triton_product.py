@@ -7,8 +7,8 @@ itself; it is there for every row anyway, to add up the tiles and to take the ta
 """
 
 import torch
-import triton  # type: ignore[import-not-found,import-untyped,unused-ignore]  # comes with CUDA only
-import triton.language as tl  # type: ignore[import-not-found,import-untyped,unused-ignore]
+import triton
+import triton.language as tl
 from torch import Tensor
 
 from headstart.objectives.vocabulary_loss.exponentials import Aim, Found
@@ -75,8 +75,8 @@ def triton_product(
     return loss_C, scale_C
 
 
-@triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _tiles(  # type: ignore[no-untyped-def]  # noqa: PLR0913  # a kernel's arguments are its own
+@triton.jit
+def _tiles(
     hidden,
     table,
     references,
@@ -126,8 +126,8 @@ def _tiles(  # type: ignore[no-untyped-def]  # noqa: PLR0913  # a kernel's argum
     tl.store(powers + place, power.to(tl.bfloat16), mask=is_inside)
 
 
-@triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _rows(  # type: ignore[no-untyped-def]  # noqa: PLR0913  # a kernel's arguments are its own
+@triton.jit
+def _rows(
     hidden,
     table,
     targets,

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from headstart.evaluation.classification import score_labels
 from headstart.files import sha256_of, sweep, write_json, write_sealed_json
