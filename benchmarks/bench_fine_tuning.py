@@ -12,8 +12,6 @@ contestant has a process of its own, since how the C library treats freed memory
 whole process. Usage: bench_fine_tuning.py [--tiny]
 """
 
-import argparse
-import json
 import tempfile
 import time
 from functools import partial
@@ -21,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from drawn_classifier import drawn_split, new_learner, shape_of
-from record import NUM_REPETITIONS, alternate, keep
+from record import NUM_REPETITIONS, alternate, ask
 from worker import NewRuns, Run, Worker
 
 from headstart.batches.bucketing import padding_share
@@ -102,16 +100,5 @@ def answered(*, is_tiny: bool) -> dict[str, object]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tiny", action="store_true", help="Show that it runs; keep nothing.")
-    is_tiny = parser.parse_args().tiny
-    answer = answered(is_tiny=is_tiny)
-    if is_tiny:
-        print(json.dumps(answer, indent=2))
-    else:
-        keep("fine-tuning", answer)
-
-
 if __name__ == "__main__":
-    main()
+    ask("fine-tuning", __doc__, answered)

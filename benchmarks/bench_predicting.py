@@ -8,8 +8,6 @@ time, which pads nothing, and 16 at a time out of reviews that were sorted by le
 it does not do by itself. Usage: bench_predicting.py [--tiny]
 """
 
-import argparse
-import json
 import os
 import tempfile
 import time
@@ -22,7 +20,7 @@ import numpy as np
 import torch
 from drawn_classifier import shape_of, write_run
 from drawn_reviews import drawn_lengths, drawn_texts, drawn_tokenizer, drawn_words
-from record import alternate, keep
+from record import alternate, ask
 from their_classifiers import their_pipeline
 
 from headstart.corpora.documents import Document
@@ -138,17 +136,6 @@ def answered(folder: Path, *, is_tiny: bool) -> dict[str, object]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tiny", action="store_true", help="Show that it runs; keep nothing.")
-    is_tiny = parser.parse_args().tiny
-    with tempfile.TemporaryDirectory() as folder:
-        answer = answered(Path(folder), is_tiny=is_tiny)
-    if is_tiny:
-        print(json.dumps(answer, indent=2))
-    else:
-        keep("predicting", answer)
-
-
 if __name__ == "__main__":
-    main()
+    with tempfile.TemporaryDirectory() as folder:
+        ask("predicting", __doc__, partial(answered, Path(folder)))

@@ -6,8 +6,6 @@ the same: it loads a classifier of the documents' shape and labels one text.
 Usage: bench_starting.py [--tiny]
 """
 
-import argparse
-import json
 import subprocess
 import sys
 import tempfile
@@ -18,7 +16,7 @@ from pathlib import Path
 
 from drawn_classifier import shape_of, write_run
 from drawn_reviews import drawn_tokenizer, drawn_words
-from record import NUM_REPETITIONS, alternate, keep
+from record import NUM_REPETITIONS, alternate, ask
 
 HELP, PREDICT = "`headstart --help`", "`headstart predict RUN TEXT`"
 TORCH, TRANSFORMERS = "`import torch` alone", "`from transformers import pipeline` alone"
@@ -75,17 +73,6 @@ def answered(folder: Path, *, is_tiny: bool) -> dict[str, object]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tiny", action="store_true", help="Show that it runs; keep nothing.")
-    is_tiny = parser.parse_args().tiny
-    with tempfile.TemporaryDirectory() as folder:
-        answer = answered(Path(folder), is_tiny=is_tiny)
-    if is_tiny:
-        print(json.dumps(answer, indent=2))
-    else:
-        keep("starting", answer)
-
-
 if __name__ == "__main__":
-    main()
+    with tempfile.TemporaryDirectory() as folder:
+        ask("starting", __doc__, partial(answered, Path(folder)))

@@ -9,7 +9,6 @@ record with --keep.
 """
 
 import argparse
-import itertools
 import statistics
 from collections.abc import Callable
 
@@ -27,17 +26,6 @@ CHUNKS = [8_192, 16_384, 32_768]
 SLABS = [256, 512, 1_024, 2_048, 16_384]
 # Logits at hand and warps: what `triton_pass` has first, then its neighbours.
 BLOCKS = [(2_048, 4), (4_096, 8), (8_192, 16), (4_096, 4), (8_192, 8), (16_384, 16), (16_384, 32)]
-# Positions, pieces and columns of a tile, warps, stages: the same of `triton_product`.
-TILES = [
-    ((128, 256, 64), 8, 3),
-    ((128, 256, 64), 8, 4),
-    ((128, 256, 32), 8, 4),
-    ((128, 256, 16), 8, 6),
-    ((128, 128, 64), 8, 3),
-    ((128, 128, 64), 8, 2),
-    ((64, 256, 64), 4, 2),
-    ((64, 128, 64), 4, 3),
-]
 # As in the tests.
 HALF_LOSS, HALF_GRADIENT = 2e-3, 1.5e-2
 
@@ -50,7 +38,7 @@ def main() -> None:
     torch.manual_seed(0)
     found: dict[str, object] = {"errors": check(given.pieces, given.width)}
     print(found["errors"])
-    found["milliseconds"] = parts(given) | slabs(given) | products(given) | wholes(given)
+    found["milliseconds"] = parts(given) | slabs(given) | wholes(given)
     if given.keep:
         work = f"{given.positions:,} positions, {given.pieces:,} pieces, width {given.width}"
         keep("head-parts", {"work": work, **found}, "cuda")
@@ -83,10 +71,9 @@ def head(inputs: list[Tensor], target: Tensor, smoothing: float = 0.0) -> tuple[
 def check(num_pieces: int, width: int) -> dict[str, float]:
     """Returns how far the head is from double precision; stops where that is too far."""
     assert exponentials.kernel_pass() is not None, "no kernel could be made"
-    assert exponentials.kernel_product() is not None, "no kernel could be made"
     errors = {}
     inputs, target = made_up(1_536, num_pieces, width)
-    for smoothing, exponentials.HAS_OWN_PRODUCT in itertools.product((0.0, 0.1), (False, True)):
+    for smoothing in (0.0, 0.1):
         exact_inputs = [part.detach().double().requires_grad_() for part in inputs]
         logits = F.linear(*exact_inputs)
         exact = F.cross_entropy(logits, target, label_smoothing=smoothing)
@@ -94,8 +81,7 @@ def check(num_pieces: int, width: int) -> dict[str, float]:
         names = ("loss", "vectors", "table", "bias")
         for name, ours, theirs in zip(names, head(inputs, target, smoothing), wanted, strict=True):
             error = float((ours.double() - theirs).norm() / theirs.norm())
-            kernel = "own product" if exponentials.HAS_OWN_PRODUCT else "pass"
-            errors[f"{name}, smoothing {smoothing}, {kernel}"] = round(error, 6)
+            errors[f"{name}, smoothing {smoothing}"] = round(error, 6)
             assert error < (HALF_LOSS if name == "loss" else HALF_GRADIENT), (name, error)
     return errors
 
@@ -168,7 +154,6 @@ def slabs(given: argparse.Namespace) -> dict[str, float]:
         for parts in zip(*(each.split(size) for each in (hidden, target, buffer)), strict=True):
             exponentials.write_exponentials(parts[0], table, parts[1], aim, parts[2])
 
-    exponentials.HAS_OWN_PRODUCT = False
     found = {}
     for size in SLABS:
         name = f"logits and pass, slabs of {size}"
@@ -176,49 +161,20 @@ def slabs(given: argparse.Namespace) -> dict[str, float]:
     return found
 
 
-def products(given: argparse.Namespace) -> dict[str, float]:
-    """Times the product that ends with exponentials, to be held to logits and pass together."""
-    from headstart.objectives.vocabulary_loss import triton_product
-
-    inputs, target = made_up(16_384, given.pieces, given.width)
-    with torch.autocast("cuda", dtype=torch.bfloat16):
-        factors = folded._Factors.of(*inputs)
-    hidden, table, aim = factors.hidden_NW, factors.table_PW, exponentials.Aim(given.pieces, 1.0)
-    buffer = hidden.new_empty(len(hidden), len(table))
-    num_chunks = given.positions // len(hidden)
-    found = {}
-    for tile, warps, stages in TILES:
-        triton_product.TILE = tile
-        triton_product.NUM_WARPS, triton_product.NUM_STAGES = warps, stages
-        work = lambda: triton_product.triton_product(hidden, table, target, aim, buffer)  # noqa: E731
-        name = f"own product, tiles of {tile}, {warps} warps, {stages} stages"
-        try:
-            found[name] = milliseconds(lambda w=work: [w() for _ in range(num_chunks)], name)
-        except Exception as error:
-            print(f"{name}: {error}")
-    best = min(found, key=found.__getitem__)
-    chosen = [f"own product, tiles of {t}, {w} warps, {s} stages" for t, w, s in TILES]
-    triton_product.TILE, triton_product.NUM_WARPS, triton_product.NUM_STAGES = TILES[
-        chosen.index(best)
-    ]
-    return found
-
-
 def wholes(given: argparse.Namespace) -> dict[str, float]:
     """Times the whole head, forward and backward, with the memory it takes."""
     inputs, target = made_up(given.positions, given.pieces, given.width)
     found = {}
-    for size, has_own_product in itertools.product(CHUNKS, (False, True)):
-        exponentials.HAS_OWN_PRODUCT = has_own_product
+    for size in CHUNKS:
         num_columns = folded.aligned(given.pieces, folded.PIECE_ALIGNMENT)
         folded.NUM_CHUNK_BYTES = size * num_columns * 2
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
         head(inputs, target)
         gib = (torch.cuda.max_memory_allocated() - before) / 2**30
-        name = f"whole head, chunks of {size}, own product {has_own_product}, {gib:.2f} GiB"
+        name = f"whole head, chunks of {size}, {gib:.2f} GiB"
         found[name] = milliseconds(lambda: head(inputs, target), name)
-    name = "whole head, label smoothing, own product, chunks as above"
+    name = "whole head, label smoothing, chunks as the last"
     found[name] = milliseconds(lambda: head(inputs, target, 0.1), name)
     return found
 

@@ -1,5 +1,6 @@
 """What every benchmark shares: alternated repetitions, medians, spread, a dated record."""
 
+import argparse
 import datetime
 import json
 import os
@@ -44,6 +45,26 @@ def alternate(
         }
         for name, row in seconds.items()
     }
+
+
+def ask(
+    question: str,
+    about: str | None,
+    answered: Callable[..., Mapping[str, object]],
+    device: str = "cpu",
+) -> None:
+    """Answers a question as asked on the command line: for a record, or only to see it run."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--tiny", action="store_true", help="Show that it runs; keep nothing.")
+    is_tiny = parser.parse_args().tiny
+    if device == "cuda" and not is_tiny and not torch.cuda.is_available():
+        print("Not asked: this needs a CUDA device (--tiny shows on any machine that it runs).")
+        return
+    answer = answered(is_tiny=is_tiny)
+    if is_tiny:
+        print(json.dumps(answer, indent=2))
+    else:
+        keep(question, answer, device)
 
 
 def keep(question: str, answer: Mapping[str, object], device: str = "cpu") -> Path:

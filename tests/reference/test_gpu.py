@@ -22,6 +22,7 @@ from headstart.decoding.strategy import Limits
 from headstart.models.initialisation import initialise
 from headstart.models.inputs import SourceAndTarget, Text
 from headstart.models.model import new_model
+from headstart.models.trunks import EncoderDecoder
 from headstart.objectives.translation import PairBatch, Translation, to_shaped_batch
 from headstart.pipeline.recipe import with_vocabulary
 from headstart.training.config import LearningConfig, PlanConfig
@@ -59,7 +60,8 @@ def hidden(name: str, device: str, text: Text) -> Tensor:
     model = new_model(with_vocabulary(RECIPES[name](), VOCABULARY_SIZE).model)
     initialise(model, seed=0)
     model.to(device).eval()
-    return model.trunk(SourceAndTarget(text, text) if name == "base" else text)
+    is_pair = isinstance(model.trunk, EncoderDecoder)
+    return model.trunk(SourceAndTarget(text, text) if is_pair else text)
 
 
 @pytest.mark.parametrize("name", RECIPES)

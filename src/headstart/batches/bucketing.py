@@ -84,6 +84,19 @@ def check_lengths(sides: Lengths, tokens_per_batch: int, what: str) -> None:
         )
 
 
+def pair_sides(
+    source_lengths: Sequence[int] | Lengths,
+    target_lengths: Sequence[int] | Lengths,
+    tokens_per_batch: int,
+) -> Lengths:
+    """Returns the lengths of both sides of pairs, of which any fits a batch. Shape (2, pairs)."""
+    sides = np.array([source_lengths, target_lengths], dtype=np.int64)
+    if not sides.size:
+        raise DataError("There are no pairs to make batches of. Give at least one.")
+    check_lengths(sides, tokens_per_batch, "side of a pair")
+    return sides
+
+
 def shuffled_batches(
     sides: Lengths, order: NDArray[np.int64], tokens_per_batch: int, generator: np.random.Generator
 ) -> list[list[int]]:

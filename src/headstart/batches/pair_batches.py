@@ -14,10 +14,9 @@ from headstart.batches.bucketing import (
     NUM_JITTER_TOKENS,
     Lengths,
     best_borders,
-    check_lengths,
     misjudged,
+    pair_sides,
 )
-from headstart.errors import DataError
 from headstart.randomness import derive_seed
 
 
@@ -32,12 +31,8 @@ class PairBatches:
         seed: int,
     ) -> None:
         self.seed = seed
-        sides = np.array([source_lengths, target_lengths], dtype=np.int64)
-        if not sides.size:
-            raise DataError("There are no pairs to make batches of. Give at least one.")
-        check_lengths(sides, tokens_per_batch, "side of a pair")
         # By the longer side, which fills the batch.
-        self.longer: Lengths = sides.max(0)
+        self.longer: Lengths = pair_sides(source_lengths, target_lengths, tokens_per_batch).max(0)
         most_off = np.ceil(np.maximum(JITTER * self.longer, NUM_JITTER_TOKENS)).astype(np.int64)
         # The longest would fit, misjudged or not: it is alone in its batch if need be.
         farthest = np.minimum(np.sort(self.longer + most_off), tokens_per_batch)

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.batches.bucketing import Lengths, check_lengths
-from headstart.errors import DataError
+from headstart.batches.bucketing import Lengths, pair_sides
 from headstart.randomness import derive_seed
 
 # Each shape is recorded by itself, which takes a moment and some memory.
@@ -51,10 +50,7 @@ class ShapedPairBatches:
         seed: int,
     ) -> None:
         self.seed = seed
-        sides = np.array([source_lengths, target_lengths], dtype=np.int64)
-        if not sides.size:
-            raise DataError("There are no pairs to make batches of. Give at least one.")
-        check_lengths(sides, tokens_per_batch, "side of a pair")
+        sides = pair_sides(source_lengths, target_lengths, tokens_per_batch)
         self.parts = parted(sides, tokens_per_batch)
         self._order = lru_cache(maxsize=2)(self._new_order)
 

@@ -116,11 +116,10 @@ def begin_transfer(wanted: Transferring, folder: Path, watch: Watch) -> None:
     assert recipe.transfer is not None
     trunk = None if wanted.start is None else trunk_tensors(wanted.start)
     learner = new_label_learner(recipe, recipe.plan, labelled, tokenizer, trunk, hashes)
-    _, swap = learner.new_model()
     if trunk is not None and recipe.transfer.fits_head:
         watch.say(f"Fitting the head to the trunk on {len(labelled.train):,} examples.")
         learner = replace(learner, start=trunk | fitted_head(learner))
-        _, swap = learner.new_model()
+    _, swap = learner.new_model()
     keep_start(folder, wanted.start, learner.start)
     write_json(folder / SWAP_FILE, None if swap is None else asdict(swap))
     write_recipe(folder, recipe)

@@ -8,16 +8,13 @@ with the bias and padding.
 import logging
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-Kernel = TypeVar("Kernel")
 # What PyTorch needs beside a chunk, in single precision.
 NUM_ASIDE_BYTES = 256 << 20
-# Whether the product that makes logits is a kernel of our own too, which ends with exponentials.
-HAS_OWN_PRODUCT = False
 
 
 class Aim(NamedTuple):
@@ -32,59 +29,32 @@ class Aim(NamedTuple):
 # The loss of each position, and its scale: one over the sum of its exponentials.
 Found = tuple[Tensor, Tensor]
 Pass = Callable[[Tensor, Tensor, Aim], Found]
-Product = Callable[[Tensor, Tensor, Tensor, Aim, Tensor], Found]
 
 
 def write_exponentials(
     hidden_CW: Tensor, table_PW: Tensor, target_C: Tensor, aim: Aim, out_CP: Tensor
 ) -> Found:
     """Writes what a scale turns into the gradient of the loss by the logits of a chunk."""
-    can_have_kernels = out_CP.is_cuda and out_CP.dtype == torch.bfloat16
-    if can_have_kernels and HAS_OWN_PRODUCT and (product := kernel_product()) is not None:
-        return product(hidden_CW, table_PW, target_C, aim, out_CP)
     torch.mm(hidden_CW, table_PW.T, out=out_CP)
-    make_pass = kernel_pass() if can_have_kernels else None
+    can_have_kernel = out_CP.is_cuda and out_CP.dtype == torch.bfloat16
+    make_pass = kernel_pass() if can_have_kernel else None
     return (make_pass or plain_pass)(out_CP, target_C, aim)
 
 
 @cache
 def kernel_pass() -> Pass | None:
     """Returns the pass as a kernel, or None where none can be made, with one line that says so."""
-
-    def tried() -> Pass:
+    try:
         from headstart.objectives.vocabulary_loss.triton_pass import triton_pass
 
+        # Tried out: what keeps it from being made is met before any step.
         logits_1P = torch.zeros(1, 64, dtype=torch.bfloat16, device="cuda")
         triton_pass(logits_1P, torch.zeros(1, dtype=torch.int64, device="cuda"), Aim(8, 1.0))
-        return triton_pass
-
-    return made(tried)
-
-
-@cache
-def kernel_product() -> Product | None:
-    """Returns product and pass as one kernel, or None where none can be made, and says so."""
-
-    def tried() -> Product:
-        from headstart.objectives.vocabulary_loss.triton_product import triton_product
-
-        table_PW = torch.zeros(64, 16, dtype=torch.bfloat16, device="cuda")
-        target_C = torch.zeros(16, dtype=torch.int64, device="cuda")
-        out_CP = table_PW.new_empty(16, 64)
-        triton_product(table_PW[:16], table_PW, target_C, Aim(8, 1.0), out_CP)
-        return triton_product
-
-    return made(tried)
-
-
-def made(tried: Callable[[], Kernel]) -> Kernel | None:
-    """Returns a kernel that was tried: what keeps it from being made is met before any step."""
-    try:
-        return tried()
     except Exception as error:  # a missing compiler, driver or module: each has errors of its own
         reason = " ".join(str(error).split())[:200]
         logging.getLogger(__name__).warning("The vocabulary head has no kernel here: %s", reason)
         return None
+    return triton_pass
 
 
 def plain_pass(logits_CP: Tensor, target_C: Tensor, aim: Aim) -> Found:

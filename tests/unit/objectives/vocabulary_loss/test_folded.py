@@ -7,12 +7,7 @@ from torch.testing import assert_close
 
 from headstart.objectives.vocabulary_loss import chunked, exponentials, folded
 from headstart.objectives.vocabulary_loss.chunked import position_losses, summed_loss
-from headstart.objectives.vocabulary_loss.exponentials import (
-    Aim,
-    kernel_pass,
-    kernel_product,
-    plain_pass,
-)
+from headstart.objectives.vocabulary_loss.exponentials import Aim, kernel_pass, plain_pass
 from headstart.objectives.vocabulary_loss.folded import folded_loss, folded_losses
 
 # How far half precision may be from the exact form, as a share of the norm. Each logit and each
@@ -234,35 +229,9 @@ def test_the_kernel_does_what_pytorch_does(num_pieces, certainty):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("width", [8, 64, 208, 520])
-@pytest.mark.parametrize("num_pieces", [1, 7, 255, 600, 50_001])
-def test_the_kernel_with_the_product_does_what_pytorch_does(num_pieces, width):
-    torch.manual_seed(num_pieces)
-    num_rows = folded.aligned(num_pieces, folded.PIECE_ALIGNMENT)
-    hidden_CW = torch.randn(300, width, device="cuda").bfloat16()
-    table_PW = torch.zeros(num_rows, width, device="cuda").bfloat16()
-    table_PW[:num_pieces] = torch.randn(num_pieces, width, device="cuda") * width**-0.5
-    # One row has a logit of about 100 at the last piece, far above all that come before it.
-    hidden_CW[3] = 100 * table_PW[num_pieces - 1] / table_PW[num_pieces - 1].float().norm() ** 2
-    target_C = torch.randint(num_pieces, (300,), device="cuda")
-    power_CP = hidden_CW.new_empty(300, num_rows)
-    product, aim = kernel_product(), Aim(num_pieces, 0.9)
-    assert product is not None
-    loss_C, scale_C = product(hidden_CW, table_PW, target_C, aim, power_CP)
-    other_CP = hidden_CW.double() @ table_PW.double().T
-    expected_C, other_scale_C = plain_pass(other_CP, target_C, aim)
-    assert_close(loss_C.double(), expected_C, rtol=1e-5, atol=1e-3)
-    ours = power_CP.double() * scale_C.double()[:, None]
-    assert_close(ours, other_CP * other_scale_C[:, None], rtol=2**-6, atol=1e-5)
-    assert (power_CP[:, num_pieces:] == 0).all()
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("has_own_product", [False, True])
 @pytest.mark.parametrize("label_smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("shape", [(2_000, 50_001, 200), (700, 37_000, 512)])
-def test_a_gpu_is_within_the_same_tolerance(shape, label_smoothing, has_own_product, monkeypatch):
-    monkeypatch.setattr(exponentials, "HAS_OWN_PRODUCT", has_own_product)
+def test_a_gpu_is_within_the_same_tolerance(shape, label_smoothing):
     num_positions, num_pieces, width = shape
     inputs, target_N = made_up(num_positions, num_pieces, torch.float32, width, "cuda")
     with torch.no_grad():
@@ -275,9 +244,8 @@ def test_a_gpu_is_within_the_same_tolerance(shape, label_smoothing, has_own_prod
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("kernel", ["none", "pass", "product"])
+@pytest.mark.parametrize("kernel", ["none", "pass"])
 def test_a_recorded_loss_is_that_of_what_is_read_then(kernel, monkeypatch):
-    monkeypatch.setattr(exponentials, "HAS_OWN_PRODUCT", kernel == "product")
     if kernel == "none":
         monkeypatch.setattr(exponentials, "kernel_pass", lambda: None)
     inputs, target_N = made_up(500, 20_001, torch.bfloat16, 64, "cuda")
