@@ -84,7 +84,9 @@ class SentencePairs:
     @cached_property
     def mean_length(self) -> float:
         """About how many pieces a pair has."""
-        numbers = np.arange(min(NUM_PAIRS_TRIED, len(self.anchors)))
+        # Evenly out of all: the first of a text need not be like the others.
+        num_tried = min(NUM_PAIRS_TRIED, len(self.anchors))
+        numbers = np.linspace(0, len(self.anchors) - 1, num_tried).astype(np.int64)
         return float(np.mean([self.pair(number, "tried").length for number in numbers.tolist()]))
 
     def in_epoch(self, numbers: NDArray[np.int64], epoch: int) -> list[SentencePair]:

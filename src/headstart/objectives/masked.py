@@ -64,10 +64,15 @@ class Masked:
             names=tuple(f"tokens {start:,} to {start + length:,}" for start in packed.starts),
         )
 
-    def hide(self, tokens: Grid, seed: int) -> tuple[Grid, Grid]:
-        """Returns what is read with some pieces hidden, and those pieces where they stood."""
+    def hide(self, tokens: Grid, seed: int, num_pieces: int | None = None) -> tuple[Grid, Grid]:
+        """Returns what is read with some pieces hidden, and those pieces where they stood.
+
+        The share is one of so many pieces; None counts them, padding aside.
+        """
         generator = np.random.default_rng(seed)
-        is_chosen = self.choose(tokens, generator)
+        if num_pieces is None:
+            num_pieces = int((tokens != PADDING_ID).sum())
+        is_chosen = self.choose(tokens, generator, num_pieces)
         targets = np.where(is_chosen, tokens, NOTHING)
         fate = generator.random(tokens.shape)
         drawn = generator.choice(self.ordinary_ids, size=tokens.shape)
@@ -75,10 +80,11 @@ class Masked:
         is_replaced = is_chosen & (fate >= HIDDEN_SHARE) & (fate < HIDDEN_SHARE + REPLACED_SHARE)
         return np.where(is_replaced, drawn, read), targets
 
-    def choose(self, tokens: Grid, generator: np.random.Generator) -> NDArray[np.bool_]:
-        """Returns which pieces are asked for: always the same share, padding not counted."""
+    def choose(
+        self, tokens: Grid, generator: np.random.Generator, num_pieces: int
+    ) -> NDArray[np.bool_]:
+        """Returns which pieces are asked for: the share of so many."""
         can_hide = self.is_ordinary[tokens]
-        num_pieces = int((tokens != PADDING_ID).sum())
         num_chosen = min(max(1, round(self.hiding.share * num_pieces)), int(can_hide.sum()))
         is_each = np.ones_like(can_hide)
         begins = self.starts_word[tokens] | ~can_hide if self.hiding.hides_words else is_each

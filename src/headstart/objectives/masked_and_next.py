@@ -25,6 +25,8 @@ from headstart.tokenizers.tokenizer import Tokenizer
 FOLLOWS, DOES_NOT = 0, 1
 # Rows cannot all be filled to the end; with this share of them the step keeps its size.
 FILLED_SHARE = 0.9
+# Rows come in multiples of this part of a step's, the last of them empty.
+NUM_STRIDES = 16
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,15 @@ class MaskedAndNext:
         return Masked(self.tokenizer, self.head_loss, self.hiding)
 
     def training_rows(self, store: TokenStore, step: StepRows) -> Stream:
-        """Returns rows packed with pairs, as many pairs in every step."""
+        """Returns rows packed with pairs: as many pairs and hidden pieces in every step.
+
+        Rows are as many as one of a few numbers, so that a GPU can record a step of each; some hold
+        nothing, and a step that happens to have longer pairs hides a little less of them.
+        """
         pairs = SentencePairs(store, step.length, step.seed)
         per_step = pairs_per_step(pairs, step)
+        num_usual = round(per_step * pairs.mean_length)
+        stride = max(1, step.sequences // NUM_STRIDES)
         if (steps_per_epoch := len(pairs.anchors) // per_step) < 1:
             raise DataError(
                 f"The text has {len(pairs.anchors):,} pairs of sentences, too few for one step of "
@@ -53,7 +61,8 @@ class MaskedAndNext:
         def at(number: int) -> Rows:
             epoch, place = divmod(number, steps_per_epoch)
             numbers = np.arange(place * per_step, (place + 1) * per_step)
-            return self.hidden(pairs.in_epoch(numbers, epoch), step, "train", number)
+            rows = self.packed(pairs.in_epoch(numbers, epoch), step.length, stride)
+            return self.hidden(rows, step.seed, ("train", number), num_usual)
 
         return Stream(at=at, steps_per_epoch=steps_per_epoch)
 
@@ -64,7 +73,7 @@ class MaskedAndNext:
         for start in range(0, len(pairs.anchors), per_step):
             numbers = range(start, min(start + per_step, len(pairs.anchors)))
             chosen = [pairs.pair(number, "held out") for number in numbers]
-            yield self.hidden(chosen, step, "held out", start)
+            yield self.hidden(self.packed(chosen, step.length), step.seed, ("held out", start))
 
     def loss(self, model: Model[Trunk, LanguageAndNextHead], batch: Batch) -> Loss:
         """Returns both losses, each summed over its own answers."""
@@ -74,15 +83,19 @@ class MaskedAndNext:
             NEXT: next_loss(model.head.next_sentence, hidden_BTD, batch),
         }
 
-    def hidden(self, pairs: Sequence[SentencePair], step: StepRows, *purpose: str | int) -> Rows:
-        """Returns pairs packed into rows, with some of their pieces hidden."""
-        rows = self.packed(pairs, step.length)
-        tokens, targets = self.masked.hide(rows.tokens, derive_seed(step.seed, "hide", *purpose))
+    def hidden(
+        self, rows: Rows, seed: int, purpose: tuple[str, int], num_pieces: int | None = None
+    ) -> Rows:
+        """Returns packed pairs with some of their pieces hidden."""
+        hide_seed = derive_seed(seed, "hide", *purpose)
+        tokens, targets = self.masked.hide(rows.tokens, hide_seed, num_pieces)
         return replace(rows, tokens=tokens, targets=targets)
 
-    def packed(self, pairs: Sequence[SentencePair], length: int) -> Rows:
-        """Puts pairs side by side into rows, each pair where it first fits."""
-        places, num_rows = first_fit([pair.length for pair in pairs], length)
+    def packed(self, pairs: Sequence[SentencePair], length: int, stride: int = 1) -> Rows:
+        """Puts pairs side by side into rows, the longest first, each where it first fits."""
+        pairs = sorted(pairs, key=lambda pair: -pair.length)
+        places, num_filled = first_fit([pair.length for pair in pairs], length)
+        num_rows = stride * -(-num_filled // stride)
         shape = (num_rows, length)
         tokens = np.full(shape, PADDING_ID)
         documents, follows = np.full(shape, NOTHING), np.full(shape, NOTHING)
@@ -100,7 +113,9 @@ class MaskedAndNext:
             tokens=tokens,
             documents=documents,
             targets=tokens,
-            names=tuple(f"the pairs at tokens {' and '.join(row)}" for row in names),
+            names=tuple(
+                f"the pairs at tokens {' and '.join(row)}" if row else "nothing" for row in names
+            ),
             is_token=documents != NOTHING,
             segments=segments,
             follows=follows,

@@ -2,11 +2,8 @@
 
 import math
 import shutil
-import statistics
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import count
 
 import torch
 
@@ -14,18 +11,16 @@ from headstart.errors import RecipeError
 from headstart.pipeline.language_learner import num_validation_tokens
 from headstart.pipeline.learner import Learner
 from headstart.pipeline.recipe import Recipe
+from headstart.pipeline.trial import seconds_of_a_look, seconds_of_a_step
 from headstart.training.config import PlanConfig, Precision
-from headstart.training.loop import TrainingState
 
 DEFAULT_MINUTES = 10.0
-NUM_WARM_STEPS, NUM_TIMED_STEPS = 2, 5
-# Fast steps are timed for so long: on a GPU the first ones of each shape are slower. Slow ones may
-# take this share of the budget.
-SECONDS_MEASURED, MEASURED_SHARE = 3.0, 0.1
 # How often a run looks at held-out text, and how many lines its log has about.
 NUM_VALIDATIONS, NUM_LOG_LINES = 10, 1_000
 # Looking is cheaper than learning; still, for each token looked at so many are learned from.
 TOKENS_LEARNED_PER_LOOKED = 4
+# However long looks take, learning has this share of a budget.
+FEWEST_LEARNED_SHARE = 0.1
 # Compiling takes most of a minute; a shorter budget has no use for it.
 FEWEST_MINUTES_COMPILED = {"cpu": 10.0, "cuda": 2.0}
 
@@ -149,45 +144,11 @@ def num_steps_in(seconds: float, learner: Learner, fewest_between: int = 1) -> i
     A run with fewer steps looks less often, with so many steps at least between two looks.
     """
     state = learner.new_state()
-    trainer = learner.trainer(lambda _state, _report: False)
-    durations: list[float] = []
-    played: list[float] = []
-    judged = trainer.judged(state)
-    for step in count():
-        num_played = judged.num_played
-        started_at = time.perf_counter()
-        trainer.do_step(state, judged, trainer.batches(step))
-        durations.append(time.perf_counter() - started_at)
-        if judged.num_played > num_played:
-            played.append(durations[-1])
-        # The first steps compile: however long that takes, it says nothing of the others.
-        elapsed = sum(durations[NUM_WARM_STEPS:])
-        # A slow machine must not spend its whole budget on being measured.
-        is_late = step >= NUM_WARM_STEPS and elapsed > MEASURED_SHARE * seconds
-        has_enough = step + 1 >= NUM_WARM_STEPS + NUM_TIMED_STEPS and elapsed > SECONDS_MEASURED
-        if is_late or has_enough:
-            break
-    # What the first steps took longer is the compiling, and is paid for out of the budget.
-    later = durations[max(NUM_WARM_STEPS, len(durations) // 2) :]
-    # Most steps of a run are played from a recording, however few of those tried were.
-    step_seconds = statistics.median(played if len(played) >= NUM_TIMED_STEPS else later)
-    first_seconds = sum(durations[:NUM_WARM_STEPS]) - NUM_WARM_STEPS * step_seconds
-    validation_seconds = seconds_of_a_look(learner, state)
+    step_seconds = seconds_of_a_step(learner, state, seconds)
+    look_seconds = seconds_of_a_look(learner, state)
     for num_looks in range(NUM_VALIDATIONS, 0, -1):
-        left = seconds - max(0.0, first_seconds) - num_looks * validation_seconds
-        num_steps = int(max(left, 0.1 * seconds) / step_seconds)
+        left = max(seconds - num_looks * look_seconds, FEWEST_LEARNED_SHARE * seconds)
+        num_steps = int(left / step_seconds)
         if num_steps >= num_looks * fewest_between:
             break
     return num_steps
-
-
-def seconds_of_a_look(learner: Learner, state: TrainingState) -> float:
-    """Returns how long a look at held-out text takes, once the first has loaded what it needs."""
-    durations = []
-    for _ in range(2):
-        started_at = time.perf_counter()
-        learner.validate(state)
-        durations.append(time.perf_counter() - started_at)
-        if durations[0] > SECONDS_MEASURED:
-            break
-    return min(durations)

@@ -1,6 +1,7 @@
 """BERT's two objectives: pairs in the right places, side by side and yet each on its own."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,7 +21,8 @@ STEP = StepRows(length=48, sequences=4, seed=1)
 
 def toy_pairs(toy, count: int = 12, length: int = 48) -> list[SentencePair]:
     pairs = SentencePairs(toy.store(toy.documents(40)), length, seed=1)
-    return pairs.in_epoch(np.arange(count), 0)
+    # In the order in which they are packed.
+    return sorted(pairs.in_epoch(np.arange(count), 0), key=lambda pair: -pair.length)
 
 
 def unhidden(rows: Rows) -> np.ndarray:
@@ -83,7 +85,7 @@ def test_marks_and_padding_are_never_hidden_nor_put_in_a_pieces_place(toy):
 def test_the_share_is_of_pieces_and_padding_is_none(toy):
     objective = toy.objective(NAME)
     for count in (1, 2, 7, 12):
-        rows = objective.hidden(toy_pairs(toy, count), STEP, "train", 0)
+        rows = objective.hidden(objective.packed(toy_pairs(toy, count), 48), 1, ("train", 0))
         num_pieces = int(rows.is_token.sum())
         assert (rows.targets != NOTHING).sum() == round(0.15 * num_pieces)
 
@@ -124,6 +126,18 @@ def test_an_epoch_has_every_pair_at_most_once_and_as_many_in_every_step(toy):
         counts = {int((rows.follows != NOTHING).sum()) for rows in steps}
         assert len(counts) == 1
         assert num_anchors - stream.steps_per_epoch * counts.pop() < num_anchors / 2
+
+
+def test_steps_are_alike_so_that_a_gpu_records_them(toy):
+    step = replace(STEP, sequences=64)
+    stream = toy.objective(NAME).training_rows(toy.store(toy.documents(400)), step)
+    steps = [stream.at(number) for number in range(3 * stream.steps_per_epoch)]
+    assert len({int((rows.targets != NOTHING).sum()) for rows in steps}) == 1
+    num_rows = {len(rows.tokens) for rows in steps}
+    assert len(num_rows) <= 5
+    assert all(number % 4 == 0 for number in num_rows)
+    hidden = [(rows.targets != NOTHING).sum() / rows.is_token.sum() for rows in steps]
+    assert np.mean(hidden) == pytest.approx(0.15, rel=0.1)
 
 
 def test_a_step_is_about_as_large_as_the_recipe_says(toy):
@@ -177,7 +191,8 @@ def one_a_row(toy, rows: Rows, pairs) -> Rows:
 @torch.no_grad()
 def test_packed_pairs_have_the_losses_of_the_same_pairs_one_a_row(toy):
     objective, model, pairs = toy.objective(NAME), toy.model(NAME), toy_pairs(toy)
-    rows = objective.hidden(pairs, STEP, "train", 0)
+    rows = objective.hidden(objective.packed(pairs, 48, stride=30), 1, ("train", 0))
+    assert len(rows.tokens) == 30
     alone = one_a_row(toy, rows, pairs)
     packed_batch, alone_batch = to_batch(rows, "cpu"), to_batch(alone, "cpu")
     assert packed_batch.counts == alone_batch.counts

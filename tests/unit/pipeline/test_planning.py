@@ -4,9 +4,10 @@ import itertools
 from dataclasses import replace
 
 import pytest
+import torch
 
 from headstart.errors import RecipeError
-from headstart.pipeline import planning
+from headstart.pipeline import planning, trial
 from headstart.pipeline.language_learner import num_validation_tokens
 from headstart.pipeline.planning import (
     TOKENS_LEARNED_PER_LOOKED,
@@ -116,7 +117,7 @@ class FakeLearner:
 @pytest.fixture
 def clock(monkeypatch):
     made = Clock()
-    monkeypatch.setattr(planning, "time", made)
+    monkeypatch.setattr(trial, "time", made)
     return made
 
 
@@ -125,22 +126,47 @@ def test_minutes_are_the_steps_that_fit_once_looks_are_paid_for(clock):
     assert num_steps_in(600, learner) == (600 - 10 * 3) / 0.5
 
 
-def test_what_the_first_step_takes_longer_is_paid_for_once(clock):
+def test_what_the_first_step_takes_longer_is_not_taken_off_the_run_that_finds_it_done(clock):
     learner = FakeLearner(clock, step_seconds=0.5, first_seconds=40.0)
-    assert num_steps_in(600, learner) == (600 - 40) / 0.5
+    assert num_steps_in(600, learner) == 600 / 0.5
 
 
 def test_steps_that_become_faster_are_waited_for_however_long_the_first_took(clock):
     learner = FakeLearner(clock, step_seconds=0.1)
     learner.seconds = itertools.chain([40.0, 30.0], [0.3] * 6, itertools.repeat(0.1))
-    assert num_steps_in(600, learner) == int((600 - 70 + 2 * 0.1) / 0.1)
+    assert num_steps_in(600, learner) == 6_000
 
 
 def test_steps_that_were_played_from_a_recording_are_what_most_steps_will_be(clock):
     learner = FakeLearner(clock, step_seconds=0.1)
     few_played = [0.1, 0.1, *[0.2, 0.2, PLAYED_SECONDS] * 20]
     learner.seconds = iter(few_played)
-    assert num_steps_in(600, learner) == int((600 - 2 * 0.1 + 2 * PLAYED_SECONDS) / PLAYED_SECONDS)
+    assert num_steps_in(600, learner) == int(600 / PLAYED_SECONDS)
+
+
+def test_steps_that_compile_count_for_nothing_whenever_they_come(clock, monkeypatch):
+    learner = FakeLearner(clock, step_seconds=0.5)
+    learner.seconds = iter([40.0, 30.0, 20.0, 0.5, 15.0, *[0.5] * 20])
+    compiled = itertools.accumulate([0, 1, 1, 2, 2, 3, 3, 3, 3, 4, *[4] * 60], max)
+    monkeypatch.setattr(trial, "num_compiled", lambda: next(compiled))
+    assert num_steps_in(600, learner) == 1_200
+
+
+def test_what_compiles_in_every_step_is_given_up_on(clock, monkeypatch):
+    learner = FakeLearner(clock, step_seconds=20.0)
+    compiled = itertools.count()
+    monkeypatch.setattr(trial, "num_compiled", lambda: next(compiled))
+    assert num_steps_in(60, learner) == 3
+    assert learner.num_steps == trial.NUM_WARM_STEPS + 1
+
+
+def test_a_compilation_is_noticed():
+    double = torch.compile(lambda x: 2 * x, backend="eager")
+    before = trial.num_compiled()
+    double(torch.ones(2))
+    after = trial.num_compiled()
+    double(torch.ones(2))
+    assert before < after == trial.num_compiled()
 
 
 def test_one_slow_step_among_the_timed_does_not_count(clock):
@@ -152,7 +178,7 @@ def test_one_slow_step_among_the_timed_does_not_count(clock):
 def test_a_slow_machine_does_not_spend_its_budget_on_being_measured(clock):
     learner = FakeLearner(clock, step_seconds=30.0)
     assert num_steps_in(60, learner) >= 0
-    assert learner.num_steps == planning.NUM_WARM_STEPS + 1
+    assert learner.num_steps == trial.NUM_WARM_STEPS + 1
 
 
 @pytest.mark.parametrize(
@@ -181,7 +207,7 @@ def test_the_plan_with_the_most_steps_is_chosen(clock, toy, monkeypatch):
 
     long = measured_plan(plan, 30, 4_096, learner_for)
     assert long.is_compiled
-    assert long.num_steps == (1_800 - 60) / 0.25
+    assert long.num_steps == 1_800 / 0.25
     assert long.steps_between_validations == long.num_steps // 10
     short = measured_plan(plan, 1, 4_096, learner_for)
     assert not short.is_compiled
