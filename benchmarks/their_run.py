@@ -1,5 +1,11 @@
-"""Hugging Face's Marian, trained as a run of ours was: its first weights, steps and batches."""
+"""Hugging Face's Marian, trained as a run of ours is: its first weights, steps and batches.
 
+    python benchmarks/their_run.py RUN OUT SOURCES [--beam 4] [--device cuda]
+
+It may begin as soon as the run has, and waits for its end only to cut texts as the run does.
+"""
+
+import argparse
 import sys
 import time
 from collections.abc import Sequence
@@ -12,7 +18,8 @@ from their_translators import their_texts
 from torch import Tensor
 
 from headstart.batches.ahead import Ahead
-from headstart.pipeline.run_files import read_recipe
+from headstart.files import write_json
+from headstart.pipeline.run_files import MANIFEST_FILE, RECIPE_FILE, read_recipe
 from headstart.pipeline.run_folder import load_run, read_start
 from headstart.pipeline.train_translator import new_learner
 from headstart.pipeline.translate import TranslationWriter
@@ -23,12 +30,34 @@ from headstart.pipeline.translating.translation_learner import TranslationLearne
 from headstart.pipeline.translating.translation_settings import TranslationSettings
 
 NUM_STEPS_BETWEEN_LINES = 1_000
+SECONDS_BETWEEN_LOOKS = 0.5
+
+
+def main() -> None:
+    """Writes its translations of a file, and how it learned."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("sources", type=Path, help="texts, one a line")
+    parser.add_argument("--beam", type=int, default=4)
+    parser.add_argument("--device", default="cpu")
+    given = parser.parse_args()
+    await_file(given.run / RECIPE_FILE)
+    texts = given.sources.read_text(encoding="utf-8").splitlines()
+    how = TranslationSettings(beam=given.beam)
+    write_json(given.out, their_translations(given.run, texts, how, given.device))
+
+
+def await_file(path: Path) -> None:
+    """Waits until a file is there."""
+    while not path.exists():
+        time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
 def their_translations(
     run: Path, texts: Sequence[str], how: TranslationSettings, device: str
 ) -> dict[str, Any]:
-    """Trains Marian as a finished run was, and returns its translations and how it learned."""
+    """Trains Marian as a run is, and returns its translations and how it learned."""
     learner = learner_of(run)
     plan = TheirPlan(
         learning=learner.recipe.learning,
@@ -45,6 +74,7 @@ def their_translations(
     with torch.no_grad():
         for name, weights in training.model.named_parameters():
             weights.copy_(averaged.get(name, weights))
+    await_file(run / MANIFEST_FILE)
     writer = TranslationWriter(load_run(run, device), how)
     jobs = [jobs[0] for jobs in writer.jobs(texts)]
     found = their_texts(training.model.eval(), writer, writer.batches(jobs), stops_early=True)
@@ -58,7 +88,7 @@ def their_translations(
 
 
 def learner_of(run: Path) -> TranslationLearner:
-    """Returns what a finished run has learned with: its batches and its first weights."""
+    """Returns what a run learns with: its batches and its first weights."""
     recipe = read_recipe(run)
     assert recipe.plan is not None
     tokenizers = read_tokenizers(run, recipe)
@@ -85,3 +115,7 @@ def trained(
         if (step + 1) % NUM_STEPS_BETWEEN_LINES == 0:
             print(f"Marian: step {step + 1:,}, loss {float(loss):.3f}", file=sys.stderr)
     return float(loss), averaged
+
+
+if __name__ == "__main__":
+    main()

@@ -3,7 +3,7 @@
 English to German from several seeds and English to French from one; the German test is
 test_2016_flickr. Marian begins with the first seed's weights and learns as many steps from the same
 batches, with the same schedule, smoothing, dropout and average of last weights; it is searched with
-the same beam. With `--side-by-side` all runs share the machine.
+the same beam. With `--side-by-side` all runs share the machine, Marian's too.
 """
 
 import argparse
@@ -16,21 +16,19 @@ from pathlib import Path
 from typing import Any
 
 from study import Study, options_of
-from their_run import their_translations
 
 from headstart.corpora.documents import Reading
+from headstart.corpora.pairs import Pair
 from headstart.errors import RunError
 from headstart.evaluation.translation import translation_scores
 from headstart.evaluation.translation_seeds import crossed_score
 from headstart.pipeline.evaluate_translation import PairTest, read_test_pairs
-from headstart.pipeline.translate import load_translator, translate_texts
-from headstart.pipeline.translating.translation_settings import TranslationSettings
 
 ASKED = "What does `small` reach on Multi30k, and what does Marian in as many steps?"
 FOLDERS = {"en-de": "DATA/parallel/multi30k-en-de", "en-fr": "DATA/parallel/multi30k-en-fr"}
 # About 47 epochs of the recipe's steps.
 SEEDS, STEPS, BEAM = 3, 6_000, 4
-HOW = TranslationSettings(beam=BEAM)
+THEIR_RUN = Path(__file__).parents[1] / "their_run.py"
 Json = dict[str, Any]
 
 
@@ -41,16 +39,26 @@ def main() -> None:
         "en-de": [f"en-de-{seed}" for seed in range(study.seeds(SEEDS))],
         "en-fr": ["en-fr-0"],
     }
+    theirs = None if given.without_theirs else Theirs(study, names["en-de"][0])
+    if theirs is not None and study.options.is_side_by_side:
+        theirs.begin()
     study.pretrain(
         *(training(pair, seed, given) for pair, runs in names.items() for seed in range(len(runs)))
     )
     if study.options.makes_trunks_only:
         return
-    answers = evaluated(study, {run: pair for pair, runs in names.items() for run in runs})
-    found = {pair: over_seeds(study, pair, runs, answers) for pair, runs in names.items()}
-    theirs = None if given.without_theirs else beside(study, names["en-de"][0])
-    runs = {name: study.run_facts(name) for name in study.runs}
-    study.keep_answer({"beam": BEAM, "pairs": found, "theirs": theirs, "runs": runs})
+    texts = translated(study, {run: pair for pair, runs in names.items() for run in runs})
+    found = {
+        pair: over_seeds(study, pair, [texts[run] for run in runs]) for pair, runs in names.items()
+    }
+    study.keep_answer(
+        {
+            "beam": BEAM,
+            "pairs": found,
+            "theirs": None if theirs is None else theirs.answer(),
+            "runs": {name: study.run_facts(name) for name in study.runs},
+        }
+    )
 
 
 def own_arguments() -> argparse.ArgumentParser:
@@ -75,12 +83,11 @@ def training(pair: str, seed: int, given: argparse.Namespace) -> str:
     )
 
 
-def evaluated(study: Study, pair_of: dict[str, str]) -> dict[str, Json]:
-    """Evaluates all runs at once; returns what each command printed."""
+def translated(study: Study, pair_of: dict[str, str]) -> dict[str, list[str]]:
+    """Has all runs translate the test at once; returns what each command printed."""
     lines = {
         run: study.placed(
-            f"headstart evaluate WORK/{run} --source {FOLDERS[pair]}/test.src "
-            f"--target {FOLDERS[pair]}/test.tgt --beam {BEAM} --json",
+            f"headstart translate WORK/{run} --file {FOLDERS[pair]}/test.src --beam {BEAM}",
             ("--device", "--threads"),
         )
         for run, pair in pair_of.items()
@@ -91,49 +98,60 @@ def evaluated(study: Study, pair_of: dict[str, str]) -> dict[str, Json]:
         print(f"$ {line}", file=sys.stderr, flush=True)
         command = [sys.executable, "-m", *map(study.real, shlex.split(line))]
         processes[run] = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    answers = {}
+    texts = {}
     for run, process in processes.items():
         said, _ = process.communicate()
         if process.returncode:
-            raise RunError(f"The evaluation of {run} ended with {process.returncode}.")
-        answers[run] = json.loads(said)
-    return answers
+            raise RunError(f"The translation by {run} ended with {process.returncode}.")
+        texts[run] = said.removesuffix("\n").split("\n")
+    return texts
 
 
-def over_seeds(study: Study, pair: str, runs: list[str], answers: dict[str, Json]) -> Json:
+def over_seeds(study: Study, pair: str, by_seed: list[list[str]]) -> Json:
     """Returns the scores of each seed, and their means with intervals over seeds and sentences."""
-    sources, references = test_of(study, pair)
-    by_seed = [translations(study, run, sources) for run in runs]
+    references = [each.target for each in test_of(study, pair)]
     return {
-        "by_seed": [answers[run]["scores"] for run in runs],
-        "loss_by_seed": [answers[run]["loss"]["nats"] for run in runs],
+        "by_seed": [asdict(translation_scores(texts, references)) for texts in by_seed],
         "bleu": asdict(crossed_score("bleu", by_seed, references)),
         "chrf": asdict(crossed_score("chrf", by_seed, references)),
-        "num_seeds": len(runs),
+        "num_seeds": len(by_seed),
         "num_sentences": len(references),
     }
 
 
-def beside(study: Study, run: str) -> Json:
-    """Returns what Marian reaches from the first weights of a run, and on its batches."""
-    sources, references = test_of(study, "en-de")
-    theirs = their_translations(study.options.work / run, sources, HOW, study.device)
-    texts = theirs.pop("texts")
-    return {"scores": asdict(translation_scores(texts, references)), **theirs}
+class Theirs:
+    """Marian in a process of its own, from the first weights of a run and on its batches."""
+
+    def __init__(self, study: Study, run: str) -> None:
+        self.study, self.run = study, run
+        self.out = study.options.work / "theirs.json"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def begin(self) -> None:
+        """Has it learn; it waits until the run has begun."""
+        folder = self.study.options.work / self.run
+        sources = self.study.real(f"{FOLDERS['en-de']}/test.src")
+        words = [folder, self.out, sources, "--beam", BEAM, "--device", self.study.device]
+        command = [sys.executable, str(THEIR_RUN), *map(str, words)]
+        self.process = subprocess.Popen(command)
+
+    def answer(self) -> Json:
+        """Returns what it has reached, once it is done."""
+        if self.process is None:
+            self.begin()
+        assert self.process is not None
+        if self.process.wait():
+            raise RunError(f"Marian ended with {self.process.returncode}.")
+        found: Json = json.loads(self.out.read_text())
+        references = [each.target for each in test_of(self.study, "en-de")]
+        return {"scores": asdict(translation_scores(found.pop("texts"), references)), **found}
 
 
-def test_of(study: Study, pair: str) -> tuple[list[str], list[str]]:
-    """Returns the sources of a test, and their true translations."""
+def test_of(study: Study, pair: str) -> list[Pair]:
+    """Returns the sentences of a test with their true translations."""
     folder = Path(study.real(f"{FOLDERS[pair]}/test.src")).parent
     files = PairTest(source=folder / "test.src", target=folder / "test.tgt")
-    pairs = read_test_pairs(files, Reading.plain())
-    return [each.source for each in pairs], [each.target for each in pairs]
-
-
-def translations(study: Study, run: str, sources: list[str]) -> list[str]:
-    """Returns what a run makes of texts, as `headstart evaluate` has it."""
-    translator = load_translator(study.options.work / run, study.device)
-    return [each.text for each in translate_texts(translator, sources, HOW)]
+    return read_test_pairs(files, Reading.plain())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """The study of Multi30k types lines that Headstart understands, and none twice."""
 
-import json
 import shlex
 
 import click
@@ -48,24 +47,23 @@ class Said:
         self.command, self.returncode = command, int("broken" in command[4])
 
     def communicate(self):
-        return json.dumps({"run": self.command[4]}), None
+        return f"a\u0085 line of {self.command[4]}\nanother\n", None
 
 
-def test_each_run_is_evaluated_once_with_the_beam(study, monkeypatch):
+def test_each_run_translates_once_with_the_beam(study, monkeypatch):
     monkeypatch.setattr(multi30k.subprocess, "Popen", Said)
-    answers = multi30k.evaluated(study, {"en-de-0": "en-de", "en-fr-0": "en-fr"})
+    texts = multi30k.translated(study, {"en-de-0": "en-de", "en-fr-0": "en-fr"})
     work = study.options.work
-    assert [answer["run"] for answer in answers.values()] == [
-        str(work / "en-de-0"),
-        str(work / "en-fr-0"),
-    ]
+    assert texts == {
+        run: [f"a\u0085 line of {work / run}", "another"] for run in ("en-de-0", "en-fr-0")
+    }
     assert len(study.commands) == len(set(study.commands)) == 2
     for line in study.commands:
         assert {word for word in line.split() if word.startswith("--")} <= known_options(line)
         assert f"--beam {multi30k.BEAM}" in line
 
 
-def test_an_evaluation_that_fails_ends_the_study(study, monkeypatch):
+def test_a_translation_that_fails_ends_the_study(study, monkeypatch):
     monkeypatch.setattr(multi30k.subprocess, "Popen", Said)
     with pytest.raises(RunError, match="broken"):
-        multi30k.evaluated(study, {"broken": "en-de"})
+        multi30k.translated(study, {"broken": "en-de"})
