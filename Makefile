@@ -28,7 +28,7 @@ bench: $(STAMP)  ## time Headstart beside its peers on this machine, one record 
 	for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
 
 bench-gpu: $(STAMP)  ## the same questions that only a GPU can answer
-	for name in gpu_step translation_training pretraining; do \
+	for name in gpu_step gpu_fine_tuning translation_training pretraining; do \
 		$(BIN)/python benchmarks/bench_$$name.py || exit 1; done
 	$(BIN)/python benchmarks/bench_growth.py --device cuda
 

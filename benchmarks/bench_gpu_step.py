@@ -38,7 +38,7 @@ PEERS: dict[str, tuple[Callable[[int, int], nn.Module], int]] = {
     "torch.nn, as the documents wrote it, compiled": (DocumentsModel, 1),
     "hugging face GPT-2, compiled": (HuggingFaceModel, 1),
     "in the style of nanoGPT, compiled": (CompactModel, 1),
-    "the same, vocabulary padded": (CompactModel, 64),
+    "in the style of nanoGPT, compiled, vocabulary padded": (CompactModel, 64),
 }
 
 

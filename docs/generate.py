@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 from classifier_blocks import CLASSIFIER_BLOCKS  # noqa: E402 (the path above must come first)
+from gpu_blocks import GPU_BLOCKS  # noqa: E402
 from growth_blocks import GROWTH_BLOCKS, write_growth_figures  # noqa: E402 (after the path above)
 from page_parts import markdown, provenance  # noqa: E402
 from record import newest  # noqa: E402
@@ -442,6 +443,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "transfer-defaults": transfer_defaults,
     "demo": demo,
     "tree": tree,
+    **GPU_BLOCKS,
     **GROWTH_BLOCKS,
     **RESULT_BLOCKS,
     **TRANSLATION_BLOCKS,

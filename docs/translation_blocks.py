@@ -12,7 +12,7 @@ from headstart.reports.table import Table
 Record = Mapping[str, Any]
 NO_RECORD = "No record yet."
 LANGUAGES = {"en-de": "English to German", "en-fr": "English to French"}
-TRAINING = {"wmt": "translation-training-wmt", "multi30k": "translation-training-multi30k"}
+TRAINING = [f"translation-training-{lengths}" for lengths in ("wmt", "multi30k", "even")]
 BLEU = "BLEU (95 % interval)"
 COLUMNS = ("Multi30k", "seeds", BLEU, "by seed", "chrF", "steps", "longest run")
 
@@ -99,7 +99,7 @@ def multi30k_notes(record: Record) -> Iterator[str]:
 def translation_training() -> str:
     """Returns how fast `base` learns on a GPU, for each spread of lengths that was measured."""
     records = []
-    for question in TRAINING.values():
+    for question in TRAINING:
         try:
             records.append(newest(question))
         except FileNotFoundError:
@@ -130,7 +130,48 @@ def training_block(record: Record) -> str:
     return "\n\n".join([markdown(table), f"{note}\n{provenance(record)}"])
 
 
+def translating() -> str:
+    """Returns how fast texts are translated beside others, or that there is nothing yet."""
+    try:
+        record = newest("translate")
+    except FileNotFoundError:
+        return NO_RECORD
+    return translating_block(record)
+
+
+def translating_block(record: Record) -> str:
+    """Returns the table of one record."""
+    columns = ("translating", "seconds (lowest to highest)", "texts/s", "its time by ours", "BLEU")
+    rows = [
+        (
+            name,
+            f"{row['median_seconds']:.1f} ({row['min_seconds']:.1f} to {row['max_seconds']:.1f})",
+            f"{record['texts_per_second'][name]:.0f}",
+            f"{record['times_as_long_as_headstart'][name]:.2f}",
+            f"{record['bleu'][name]:.2f}",
+        )
+        for name, row in record["seconds"].items()
+    ]
+    table = Table(
+        title="Multi30k's test of 2016, English to German",
+        columns=columns,
+        rows=tuple(rows),
+        numeric=frozenset(columns[1:]),
+    )
+    same = ", ".join(
+        f"{count:,} by {name}"
+        for name, count in record["same_as_headstart"].items()
+        if name != "headstart"
+    )
+    note = (
+        f"{record['work']}, the same weights for all (a `small`), in single precision. Of ours, "
+        f"the same texts were written: {same}."
+    )
+    return "\n\n".join([markdown(table), f"{note}\n{provenance(record)}"])
+
+
 TRANSLATION_BLOCKS: Mapping[str, Callable[[], str]] = {
     "results-multi30k": multi30k,
     "bench-translation-training": translation_training,
+    "bench-translate": translating,
 }

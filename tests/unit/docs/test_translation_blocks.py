@@ -86,4 +86,23 @@ def test_speeds_and_hours_are_those_of_the_record(monkeypatch):
     assert "| headstart | 800,000 (799,000 to 801,000) | 0.87 hours | 8 GiB |" in text
     assert "1.60 times" in text
     monkeypatch.setattr(translation_blocks, "newest", lambda _question: record)
-    assert translation_blocks.translation_training().count("1.60 times") == 2
+    assert translation_blocks.translation_training().count("1.60 times") == 3
+
+
+def test_times_and_texts_are_those_of_the_record(monkeypatch):
+    names = ("headstart", "another")
+    record = FACTS | {
+        "work": "1,000 texts, beam 4",
+        "seconds": {
+            name: {"median_seconds": each, "min_seconds": each - 0.5, "max_seconds": each + 0.5}
+            for name, each in zip(names, (5.0, 15.0), strict=True)
+        },
+        "texts_per_second": dict.fromkeys(names, 200.0),
+        "times_as_long_as_headstart": {"headstart": 1.0, "another": 3.0},
+        "same_as_headstart": {"headstart": 1_000, "another": 999},
+        "bleu": {"headstart": 39.25, "another": 39.125},
+    }
+    monkeypatch.setattr(translation_blocks, "newest", lambda _question: record)
+    text = translation_blocks.translating()
+    assert "| another | 15.0 (14.5 to 15.5) | 200 | 3.00 | 39.12 |" in text
+    assert "the same texts were written: 999 by another." in text
