@@ -130,6 +130,28 @@ def training_block(record: Record) -> str:
     return "\n\n".join([markdown(table), f"{note}\n{provenance(record)}"])
 
 
+def home_en_fr() -> str:
+    """Returns what the tutorial's translator comes to, or that there is nothing yet."""
+    try:
+        record = newest("home-en-fr")
+    except FileNotFoundError:
+        return NO_RECORD
+    return home_en_fr_block(record)
+
+
+def home_en_fr_block(record: Record) -> str:
+    """Returns the sentence of one record."""
+    scores, run = record["scores"], record["runs"]["en-fr"]
+    results = run["results"]
+    return (
+        f"On the test: **{scores['bleu']:.1f} BLEU** ({scores['bleu_low']:.1f} to "
+        f"{scores['bleu_high']:.1f}, over other such sentences), {scores['chrf']:.1f} chrF; one "
+        f"seed, {run['num_steps']:,} steps of `{run['recipe']}` in "
+        f"{show_duration(results['seconds'])}. `python benchmarks/studies/home_en_fr.py` does it.\n"
+        f"{provenance(record)}"
+    )
+
+
 def translating() -> str:
     """Returns how fast texts are translated beside others, or that there is nothing yet."""
     try:
@@ -172,6 +194,7 @@ def translating_block(record: Record) -> str:
 
 TRANSLATION_BLOCKS: Mapping[str, Callable[[], str]] = {
     "results-multi30k": multi30k,
+    "results-home-en-fr": home_en_fr,
     "bench-translation-training": translation_training,
     "bench-translate": translating,
 }

@@ -187,6 +187,7 @@ def test_every_study_is_a_program_of_its_own():
         "documents",
         "every_way",
         "few_labels",
+        "home_en_fr",
         "imdb",
         "multi30k",
         "objectives",

@@ -106,3 +106,12 @@ def test_times_and_texts_are_those_of_the_record(monkeypatch):
     text = translation_blocks.translating()
     assert "| another | 15.0 (14.5 to 15.5) | 200 | 3.00 | 39.12 |" in text
     assert "the same texts were written: 999 by another." in text
+
+
+def test_the_tutorial_has_its_score_with_its_interval_and_time(monkeypatch):
+    made = run(300.0) | {"recipe": "pocket", "num_steps": 2_000}
+    record = FACTS | {"scores": scores(33.5), "runs": {"en-fr": made}}
+    monkeypatch.setattr(translation_blocks, "newest", lambda _question: record)
+    text = translation_blocks.home_en_fr()
+    assert "**33.5 BLEU** (32.2 to 34.8, over other such sentences)" in text
+    assert "2,000 steps of `pocket` in 5 minutes" in text
