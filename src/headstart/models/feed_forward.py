@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from headstart.models.config import LayerConfig
+from headstart.models.packed import Linear
 
 ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -23,8 +24,8 @@ class FeedForward(nn.Module):
     def __init__(self, config: LayerConfig) -> None:
         super().__init__()
         self.activation = ACTIVATIONS[config.feed_forward]
-        self.inner = nn.Linear(config.width, config.feed_forward_width, bias=config.has_bias)
-        self.output = nn.Linear(config.feed_forward_width, config.width, bias=config.has_bias)
+        self.inner = Linear(config.width, config.feed_forward_width, bias=config.has_bias)
+        self.output = Linear(config.feed_forward_width, config.width, bias=config.has_bias)
 
     def forward(self, hidden_BTD: Tensor) -> Tensor:
         """Returns a new vector for each position from that position's vector alone."""
@@ -38,10 +39,10 @@ class GatedFeedForward(nn.Module):
     def __init__(self, config: LayerConfig) -> None:
         super().__init__()
         self.activation = ACTIVATIONS[config.feed_forward]
-        self.gate_and_value = nn.Linear(
+        self.gate_and_value = Linear(
             config.width, 2 * config.feed_forward_width, bias=config.has_bias
         )
-        self.output = nn.Linear(config.feed_forward_width, config.width, bias=config.has_bias)
+        self.output = Linear(config.feed_forward_width, config.width, bias=config.has_bias)
 
     def forward(self, hidden_BTD: Tensor) -> Tensor:
         """Returns a new vector for each position from that position's vector alone."""
