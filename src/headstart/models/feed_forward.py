@@ -29,7 +29,12 @@ class FeedForward(nn.Module):
 
     def forward(self, hidden_BTD: Tensor) -> Tensor:
         """Returns a new vector for each position from that position's vector alone."""
-        narrowed_BTD: Tensor = self.output(self.activation(self.inner(hidden_BTD)))
+        inner = self.inner
+        if self.activation is F.relu:
+            bent_BTF = inner.product(hidden_BTD, inner.bias, "relu")
+        else:
+            bent_BTF = self.activation(inner(hidden_BTD))
+        narrowed_BTD: Tensor = self.output(bent_BTF)
         return narrowed_BTD
 
 
