@@ -10,6 +10,7 @@ ends by itself, and every text has as many pieces as is allowed.
 import argparse
 import contextlib
 import random
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -23,6 +24,7 @@ from their_translators import hugging_face_translator, their_texts, write_ctrans
 from headstart.apps.recipes.small import small
 from headstart.models.initialisation import initialise
 from headstart.models.model import new_model
+from headstart.models.packed import lay_out
 from headstart.pipeline.recipe import with_vocabulary
 from headstart.pipeline.run_folder import Run
 from headstart.pipeline.translate import TranslationWriter, load_translator, translate_texts
@@ -42,6 +44,7 @@ def main() -> None:
     torch.set_num_threads(given.threads)
     run, texts, most_pieces = drawn(given) if given.run is None else read(given)
     how = TranslationSettings(beam=given.beam, most_pieces=most_pieces)
+    say(f"{len(texts):,} texts, beam {given.beam}, {given.threads} threads; building the others")
     contestants: dict[str, Translate] = {
         "headstart": lambda: [one.text for one in translate_texts(run, texts, how)],
         "hugging face, as called first": hugging_face(run, texts, how, is_plain=True),
@@ -52,9 +55,13 @@ def main() -> None:
             contestants["ctranslate2"] = ctranslate2(run, texts, how, Path(folder))
         except ImportError:
             print("CTranslate2 is not installed.")
-        outputs = {name: translate() for name, translate in contestants.items()}
-        timed = {name: timing(translate) for name, translate in contestants.items()}
+        timed = {
+            name: Timed(name, translate, given.threads) for name, translate in contestants.items()
+        }
         seconds = alternate(timed, given.repetitions)
+    outputs = {name: one.texts for name, one in timed.items()}
+    # The record is named by it.
+    torch.set_num_threads(given.threads)
     ours = seconds["headstart"]["median_seconds"]
     keep(
         "translate" if given.run is not None else "translate-drawn",
@@ -109,6 +116,8 @@ def drawn(given: argparse.Namespace) -> tuple[Run, list[str], int]:
     recipe = with_vocabulary(small(), tokenizer.size)
     model = new_model(recipe.model)
     initialise(model, seed=1)
+    # As when a run is loaded.
+    lay_out(model)
     run = Run(Path("drawn"), recipe, tokenizer, model.eval())
     return run, texts[: given.texts], NUM_DRAWN_PIECES
 
@@ -169,15 +178,27 @@ def ctranslate2(
     return translate
 
 
-def timing(translate: Translate) -> Callable[[], float]:
-    """Returns a function that translates everything and returns its seconds."""
+class Timed:
+    """A contestant with as many threads as all have, and what it wrote last."""
 
-    def run() -> float:
+    def __init__(self, name: str, translate: Translate, num_threads: int) -> None:
+        self.name, self.translate, self.num_threads = name, translate, num_threads
+        self.texts: list[str] = []
+
+    def __call__(self) -> float:
+        """Translates everything and returns its seconds."""
+        # CTranslate2 sets the threads of the whole process, which the next one would inherit.
+        torch.set_num_threads(self.num_threads)
         started_at = time.perf_counter()
-        translate()
-        return time.perf_counter() - started_at
+        self.texts = self.translate()
+        seconds = time.perf_counter() - started_at
+        say(f"{self.name}: {seconds:.1f} s")
+        return seconds
 
-    return run
+
+def say(what: str) -> None:
+    """Tells whoever waits what is being done."""
+    print(what, file=sys.stderr, flush=True)
 
 
 def bleu(outputs: dict[str, list[str]], given: argparse.Namespace) -> dict[str, float] | None:

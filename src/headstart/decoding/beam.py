@@ -188,7 +188,7 @@ class Search:
 
     def _candidates(self, logits_BNV: Tensor) -> Candidates:
         """Returns the likeliest next steps of each row, twice as many as the beam is wide."""
-        log_probability_BNV = logits_BNV.float().log_softmax(dim=2)
+        log_probability_BNV = log_probabilities(logits_BNV)
         # In place: a copy of all pieces would cost as much as choosing among them.
         log_probability_BNV.index_fill_(2, self.forbidden, -torch.inf)
         num_each = min(2 * self.beam.width, log_probability_BNV.shape[2])
@@ -254,3 +254,14 @@ class Search:
         chance_B = torch.stack([self.beam.score(best_B, length) for length in lengths]).amax(dim=0)
         # Where nothing is open at all a row is over, with fewer ends than were asked for.
         return self.ends.score_BE[:, -1] >= chance_B
+
+
+def log_probabilities(logits_BNV: Tensor) -> Tensor:
+    """Returns the log-probabilities of all pieces, written over the logits on a processor.
+
+    As many numbers again would drive the keys and weights of the next step from its cache.
+    """
+    logits_BNV = logits_BNV.detach().float()
+    if logits_BNV.device.type != "cpu":
+        return logits_BNV.log_softmax(dim=2)
+    return torch.log_softmax(logits_BNV, 2, out=logits_BNV)

@@ -6,7 +6,7 @@ from torch import Tensor
 # Numbers that are looked at as one at first; few, so that little is looked at twice.
 GROUP_SIZE = 8
 # Shorter rows are sorted sooner than grouped.
-SHORTEST_GROUPED = 1_024
+SHORTEST_GROUPED = 512
 
 
 def largest(value_V: Tensor, count: int) -> tuple[Tensor, Tensor]:
@@ -22,7 +22,7 @@ def largest(value_V: Tensor, count: int) -> tuple[Tensor, Tensor]:
     # A group is spread over the row, so that maxima are taken of whole stretches side by side.
     whole = value_V[..., : GROUP_SIZE * num_groups]
     grouped = whole.reshape(*value_V.shape[:-1], GROUP_SIZE, num_groups)
-    group = grouped.amax(dim=-2).topk(count, dim=-1).indices
+    _, group = largest(grouped.amax(dim=-2), count)
     firsts = torch.arange(GROUP_SIZE, device=value_V.device)[:, None] * num_groups
     place = (group[..., None, :] + firsts).flatten(-2)
     rest = torch.arange(GROUP_SIZE * num_groups, num_values, device=value_V.device)

@@ -64,7 +64,7 @@ class RecomputedScores:
     def start(self, prefix: Text) -> Tensor:
         """Returns the logits of the piece behind each prefix."""
         self._rows, self._num_branches = prefix, 1
-        return self.next_token_logits(prefix)
+        return self._new_logits()
 
     def follow(self, token_B: Tensor, row_B: Tensor | None = None) -> Tensor:
         """Returns the logits behind one more piece of each row."""
@@ -76,7 +76,7 @@ class RecomputedScores:
         if is_token_BT is not None:
             is_token_BT = F.pad(is_token_BT, (0, 1), value=True)
         self._rows = Text(tokens_BT, is_token_BT)
-        return self.next_token_logits(self._rows)
+        return self._new_logits()
 
     def branch(self, token_BN: Tensor, parent_BN: Tensor, row_B: Tensor | None = None) -> Tensor:
         """Returns the logits behind one more piece of each branch, each of them a row here."""
@@ -85,6 +85,10 @@ class RecomputedScores:
         row_BN = row_B[:, None] * self._num_branches + parent_BN
         self._num_branches = token_BN.shape[1]
         return self.follow(token_BN.flatten(), row_BN.flatten()).view(*token_BN.shape, -1)
+
+    def _new_logits(self) -> Tensor:
+        """Returns the logits behind all rows; a copy, since the function may keep what it gave."""
+        return self.next_token_logits(self._rows).clone()
 
 
 def prefix_of(rows: Sequence[Sequence[int]], device: torch.device | str = "cpu") -> Text:

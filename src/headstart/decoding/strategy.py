@@ -14,7 +14,10 @@ from headstart.models.inputs import Text
 
 
 class NextToken(Protocol):
-    """Anything that scores the piece behind each row, and can be told which piece was taken."""
+    """Anything that scores the piece behind each row, and can be told which piece was taken.
+
+    The logits are new each time: whoever asked for them may write over them.
+    """
 
     def start(self, prefix: Text) -> Tensor:
         """Returns the logits of the piece behind each prefix; padding is on the left. (B, V)."""

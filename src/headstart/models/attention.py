@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from headstart.models.config import LayerConfig
 from headstart.models.masks import Visibility, causal
+from headstart.models.packed import Linear
 from headstart.models.positions import Rotation, rotate
 
 # What a row of a head must be a multiple of, for PyTorch's fused kernels on a GPU.
@@ -100,8 +101,8 @@ class SelfAttention(nn.Module):
         super().__init__()
         self.num_heads = config.num_heads
         # One wide product is faster than three narrow ones.
-        self.query_key_value = nn.Linear(config.width, 3 * config.width, bias=config.has_bias)
-        self.output = nn.Linear(config.width, config.width, bias=config.has_bias)
+        self.query_key_value = Linear(config.width, 3 * config.width, bias=config.has_bias)
+        self.output = Linear(config.width, config.width, bias=config.has_bias)
 
     def forward(
         self, hidden_BTD: Tensor, visibility: Visibility, rotation: Rotation | None
@@ -152,9 +153,9 @@ class CrossAttention(nn.Module):
     def __init__(self, config: LayerConfig) -> None:
         super().__init__()
         self.num_heads = config.num_heads
-        self.query = nn.Linear(config.width, config.width, bias=config.has_bias)
-        self.key_value = nn.Linear(config.width, 2 * config.width, bias=config.has_bias)
-        self.output = nn.Linear(config.width, config.width, bias=config.has_bias)
+        self.query = Linear(config.width, config.width, bias=config.has_bias)
+        self.key_value = Linear(config.width, 2 * config.width, bias=config.has_bias)
+        self.output = Linear(config.width, config.width, bias=config.has_bias)
 
     def forward(self, hidden_BTD: Tensor, source_BSD: Tensor, visibility: Visibility) -> Tensor:
         """Returns, for each position of y, the mix of the visible positions of x."""

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from headstart.models.config import LayerConfig
+from headstart.models.packed import Linear
 
 ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -23,12 +24,17 @@ class FeedForward(nn.Module):
     def __init__(self, config: LayerConfig) -> None:
         super().__init__()
         self.activation = ACTIVATIONS[config.feed_forward]
-        self.inner = nn.Linear(config.width, config.feed_forward_width, bias=config.has_bias)
-        self.output = nn.Linear(config.feed_forward_width, config.width, bias=config.has_bias)
+        self.inner = Linear(config.width, config.feed_forward_width, bias=config.has_bias)
+        self.output = Linear(config.feed_forward_width, config.width, bias=config.has_bias)
 
     def forward(self, hidden_BTD: Tensor) -> Tensor:
         """Returns a new vector for each position from that position's vector alone."""
-        narrowed_BTD: Tensor = self.output(self.activation(self.inner(hidden_BTD)))
+        inner = self.inner
+        if self.activation is F.relu:
+            bent_BTF = inner.product(hidden_BTD, inner.bias, "relu")
+        else:
+            bent_BTF = self.activation(inner(hidden_BTD))
+        narrowed_BTD: Tensor = self.output(bent_BTF)
         return narrowed_BTD
 
 
@@ -38,10 +44,10 @@ class GatedFeedForward(nn.Module):
     def __init__(self, config: LayerConfig) -> None:
         super().__init__()
         self.activation = ACTIVATIONS[config.feed_forward]
-        self.gate_and_value = nn.Linear(
+        self.gate_and_value = Linear(
             config.width, 2 * config.feed_forward_width, bias=config.has_bias
         )
-        self.output = nn.Linear(config.feed_forward_width, config.width, bias=config.has_bias)
+        self.output = Linear(config.feed_forward_width, config.width, bias=config.has_bias)
 
     def forward(self, hidden_BTD: Tensor) -> Tensor:
         """Returns a new vector for each position from that position's vector alone."""

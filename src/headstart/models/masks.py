@@ -33,14 +33,16 @@ class Visibility(NamedTuple):
         return self._replace(may_attend_B1TS=self.may_attend_B1TS[row_B], bias_B1TS=bias_B1TS)
 
     def ready_for(self, hidden_BTD: Tensor) -> "Visibility":
-        """Returns the same with a bias where vectors are on a GPU, whose kernels add one.
+        """Returns the same with a bias, which kernels add to scores, unless a processor learns.
 
-        They would make it anew in every layer, and copy it once more to align its rows.
+        They would make it anew in every layer, and a GPU's copy it once more to align its rows.
         """
-        if not hidden_BTD.is_cuda or self.may_attend_B1TS is None:
+        is_learning = torch.is_grad_enabled() and not hidden_BTD.is_cuda
+        if is_learning or self.may_attend_B1TS is None:
             return self
-        is_autocast = torch.is_autocast_enabled("cuda")
-        dtype = torch.get_autocast_dtype("cuda") if is_autocast else hidden_BTD.dtype
+        device = hidden_BTD.device.type
+        is_autocast = torch.is_autocast_enabled(device)
+        dtype = torch.get_autocast_dtype(device) if is_autocast else hidden_BTD.dtype
         return self._replace(bias_B1TS=aligned_bias(self.may_attend_B1TS, dtype))
 
 

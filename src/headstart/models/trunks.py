@@ -56,7 +56,8 @@ class Trunk(nn.Module):
         if source is None:
             return Cache([LayerCache() for _ in self._blocks], None)
         answers = [block.cross_attention.answers(source.hidden_BSD) for block in self._blocks]
-        return Cache([LayerCache(each) for each in answers], source.visibility)
+        visibility = source.visibility.ready_for(source.hidden_BSD)
+        return Cache([LayerCache(each) for each in answers], visibility)
 
     @torch.no_grad()
     def extend(self, text: Text, cache: Cache) -> Tensor:
@@ -65,7 +66,7 @@ class Trunk(nn.Module):
             raise RecipeError("Packed rows cannot be continued. Give one document a row.")
         self.config.check_length(cache.num_positions + cache.num_further(text))
         hidden_BTD, rotation = self._begin(text, cache.place(text))
-        visibility = cache.visibility(text)
+        visibility = cache.visibility(text).ready_for(hidden_BTD)
         for block, kept in zip(self._blocks, cache.layers, strict=True):
             hidden_BTD = block.extend(
                 hidden_BTD, visibility, rotation, kept, cache.source_visibility

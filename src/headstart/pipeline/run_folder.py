@@ -12,6 +12,7 @@ from headstart.errors import DamagedFileError, RunError
 from headstart.files import read_sealed_json, write_sealed_json
 from headstart.models.blank import blank_model
 from headstart.models.model import Model
+from headstart.models.packed import lay_out
 from headstart.pipeline.corpus_stores import CorpusConfig
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.run_files import (
@@ -55,8 +56,9 @@ def load_run(folder: Path, device: str) -> Run:
     tokenizer = load_tokenizer(folder / TOKENIZER_FOLDER)
     model = blank_model(recipe.model)
     load(model, read_weights(folder))
-    own = read_target_tokenizer(folder)
-    return Run(folder, recipe, tokenizer, model.to(device).eval(), own)
+    model = model.to(device).eval()
+    lay_out(model)
+    return Run(folder, recipe, tokenizer, model, read_target_tokenizer(folder))
 
 
 def read_target_tokenizer(folder: Path) -> Tokenizer | None:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from headstart.apps.recipes.base import base
 from headstart.apps.recipes.compact import compact
-from headstart.decoding.beam import Beam
+from headstart.decoding.beam import Beam, log_probabilities
 from headstart.decoding.greedy import Greedy
 from headstart.decoding.scoring import CachedScores, RecomputedScores, prefix_of
 from headstart.decoding.strategy import Limits
@@ -281,3 +281,10 @@ def test_limits_for_other_rows_are_refused():
     limits = Limits(num_pieces=3, end_id=END_ID, num_pieces_by_row=(1, 2))
     with pytest.raises(RecipeError, match="limits for 2 rows, but 1 row"):
         Beam().decode(RecomputedScores(Drawn(0)), prefix_of([[0]]), limits)
+
+
+@pytest.mark.parametrize("num_pieces", [1, 7, 16, 8_000])
+def test_log_probabilities_are_those_of_doubles_where_logits_are_written_over(num_pieces):
+    logits = 5 * torch.randn(3, 4, num_pieces, generator=torch.Generator().manual_seed(1))
+    expected = logits.double().log_softmax(dim=2).float()
+    torch.testing.assert_close(log_probabilities(logits), expected, rtol=1e-5, atol=1e-5)

@@ -6,7 +6,7 @@ import torch
 from headstart.decoding.largest import largest
 
 
-@pytest.mark.parametrize("num_values", [5, 1_023, 1_024, 1_031, 2_000, 8_003])
+@pytest.mark.parametrize("num_values", [5, 511, 512, 1_023, 1_024, 1_031, 2_000, 8_003])
 @pytest.mark.parametrize("count", [1, 3, 5])
 def test_largest_are_those_of_sorting(num_values, count):
     generator = torch.Generator().manual_seed(num_values)

@@ -4,14 +4,14 @@ Legend: B batch, T positions, D width, V pieces.
 """
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from headstart.models.heads.config import LanguageHeadConfig
 from headstart.models.inputs import Text
+from headstart.models.packed import Product
 
 
-class LanguageHead(nn.Module):
+class LanguageHead(Product):
     """Scores pieces by their likeness to a hidden vector, with a bias for how common each is."""
 
     def __init__(self, config: LanguageHeadConfig, embedding: nn.Embedding) -> None:
@@ -26,4 +26,4 @@ class LanguageHead(nn.Module):
 
     def forward(self, hidden_BTD: Tensor, _text: Text) -> Tensor:
         """Returns the logits of each piece. Shape (B, T, V)."""
-        return F.linear(hidden_BTD, self.weight, self.bias)
+        return self.product(hidden_BTD, self.bias)

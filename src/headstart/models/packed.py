@@ -1,0 +1,106 @@
+"""Products with weights that lie as a processor wants them, where nothing is learned.
+
+PyTorch lays a matrix out anew for every product, though it is the same each time; laid out once,
+products of a few hundred rows take a tenth to a third less (docs/log.md). The weights themselves
+stay what they are: gradients, checkpoints and everything that reads them know nothing of this.
+"""
+
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+# The rows that a layout is chosen for; it serves any number.
+NUM_USUAL_ROWS = 256
+# Multiplications of a product below which a layout saves less than calling for it costs.
+LEAST_PRODUCT = 1 << 22
+
+Activation = Literal["none", "relu"]
+
+
+def has_layouts() -> bool:
+    """Says whether this PyTorch can lay weights out once for many products."""
+    names = ("_reorder_linear_weight", "_linear_pointwise")
+    is_built_in = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    return is_built_in and all(hasattr(torch.ops.mkldnn, name) for name in names)
+
+
+class Pack:
+    """A matrix of weights as it was at one time, laid out for products on a processor."""
+
+    def __init__(self, weight: Tensor) -> None:
+        self._state = state_of(weight)
+        detached = weight.detach()
+        self._laid_out = torch.ops.mkldnn._reorder_linear_weight(detached, NUM_USUAL_ROWS)
+
+    def is_of(self, weight: Tensor) -> bool:
+        """Says whether weights are still those that were laid out."""
+        return self._state == state_of(weight)
+
+    def product(self, rows: Tensor, bias: Tensor | None, activation: Activation) -> Tensor:
+        """Returns the product with each row, bent where an activation is named."""
+        answer: Tensor = torch.ops.mkldnn._linear_pointwise(
+            rows, self._laid_out, bias, activation, [], ""
+        )
+        return answer
+
+
+def state_of(weight: Tensor) -> tuple[int, int]:
+    """Returns where weights lie and how often they were changed in place."""
+    return weight.data_ptr(), weight._version
+
+
+class Product(nn.Module):
+    """A module that multiplies by its weights, by a layout of its own once it is only used."""
+
+    weight: Tensor
+    _is_for_use = False
+    _pack: Pack | None = None
+
+    def lay_out(self) -> None:
+        """Has the weights laid out when they are first used without gradients, where that helps."""
+        weight = self.weight
+        is_plain = weight.device.type == "cpu" and weight.dtype == torch.float32
+        self._pack = None
+        # Weights that count no changes could change unseen.
+        self._is_for_use = is_plain and not weight.is_inference() and has_layouts()
+
+    def product(self, rows: Tensor, bias: Tensor | None, activation: Activation = "none") -> Tensor:
+        """Returns the product with each row, bent where an activation is named."""
+        pack = self._pack_for(rows) if self._is_for_use else None
+        if pack is not None:
+            return pack.product(rows, bias, activation)
+        answer = F.linear(rows, self.weight, bias)
+        return F.relu(answer) if activation == "relu" else answer
+
+    def _pack_for(self, rows: Tensor) -> Pack | None:
+        """Returns the layout by which these rows are multiplied; none where the plain way is."""
+        weight = self.weight
+        if torch.is_grad_enabled() or rows.numel() * len(weight) < LEAST_PRODUCT:
+            return None
+        if rows.dtype != torch.float32 or torch.is_autocast_enabled("cpu"):
+            return None
+        if self._pack is None:
+            self._pack = Pack(weight)
+        # Weights that have moved on are learning again, and each layout would serve once.
+        return self._pack if self._pack.is_of(weight) else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns what a copy has: all but the layout, which is only made anew."""
+        return {name: part for name, part in self.__dict__.items() if name != "_pack"}
+
+
+class Linear(Product, nn.Linear):
+    """PyTorch's linear layer, whose weights can be laid out for use."""
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - PyTorch's own name
+        """Returns the product with each row, and the bias added."""
+        return self.product(input, self.bias)
+
+
+def lay_out(model: nn.Module) -> None:
+    """Has all products of a model that is only used from here on take laid out weights."""
+    for part in model.modules():
+        if isinstance(part, Product):
+            part.lay_out()

@@ -1,0 +1,194 @@
+"""Weights that are laid out for use give the plain answers, and serve only where they may."""
+
+import copy
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from headstart.models import packed
+from headstart.models.heads.config import LanguageHeadConfig
+from headstart.models.heads.language import LanguageHead
+from headstart.models.inputs import Text
+from headstart.models.packed import LEAST_PRODUCT, Linear, Pack, Product, lay_out
+
+needs_layouts = pytest.mark.skipif(not packed.has_layouts(), reason="PyTorch without oneDNN")
+WIDTH, NUM_OUTPUTS = 64, 96
+NUM_ROWS = LEAST_PRODUCT // (WIDTH * NUM_OUTPUTS) + 1
+
+
+@pytest.fixture
+def taken(monkeypatch):
+    """Counts the products that take laid out weights."""
+    calls = []
+    plain = Pack.product
+
+    def counted(self, rows, bias, activation):
+        calls.append(len(rows))
+        return plain(self, rows, bias, activation)
+
+    monkeypatch.setattr(Pack, "product", counted)
+    return calls
+
+
+def new_linear(*, has_bias=True):
+    torch.manual_seed(1)
+    linear = Linear(WIDTH, NUM_OUTPUTS, bias=has_bias)
+    lay_out(linear)
+    return linear
+
+
+def drawn_rows(*sizes):
+    return torch.randn(*sizes, WIDTH, generator=torch.Generator().manual_seed(2))
+
+
+@needs_layouts
+@pytest.mark.parametrize("has_bias", [True, False])
+@pytest.mark.parametrize("sizes", [(NUM_ROWS,), (NUM_ROWS, 3), (5, NUM_ROWS // 4)])
+def test_laid_out_weights_give_the_plain_product(taken, has_bias, sizes):
+    linear, rows = new_linear(has_bias=has_bias), drawn_rows(*sizes)
+    with torch.inference_mode():
+        answer = linear(rows)
+    assert len(taken) == 1
+    expected = F.linear(rows.double(), linear.weight.double(), None).float()
+    if has_bias:
+        expected = expected + linear.bias
+    torch.testing.assert_close(answer, expected, rtol=1e-5, atol=1e-5)
+
+
+@needs_layouts
+def test_rows_that_do_not_lie_side_by_side_give_the_same(taken):
+    linear, wide = new_linear(), torch.cat([drawn_rows(NUM_ROWS), drawn_rows(NUM_ROWS)], dim=1)
+    with torch.no_grad():
+        answer = linear(wide[:, :WIDTH])
+        torch.testing.assert_close(answer, linear(wide[:, :WIDTH].contiguous()))
+    assert len(taken) == 2
+
+
+@pytest.mark.parametrize("num_rows", [3, NUM_ROWS])
+def test_an_activation_is_that_of_pytorch(num_rows):
+    linear, rows = new_linear(), drawn_rows(num_rows)
+    with torch.no_grad():
+        bent = linear.product(rows, linear.bias, "relu")
+        torch.testing.assert_close(bent, F.relu(F.linear(rows, linear.weight, linear.bias)))
+    assert (bent == 0).any()
+    assert (bent > 0).any()
+
+
+@needs_layouts
+def test_a_tied_head_gives_the_plain_logits_and_stays_tied(taken):
+    embedding = nn.Embedding(NUM_OUTPUTS, WIDTH)
+    head = LanguageHead(LanguageHeadConfig(is_tied=True, has_bias=True), embedding)
+    nn.init.normal_(head.bias)
+    lay_out(head)
+    rows = drawn_rows(NUM_ROWS, 2)
+    with torch.no_grad():
+        answer = head(rows, Text(torch.zeros(NUM_ROWS, 2, dtype=torch.long)))
+        expected = rows @ embedding.weight.T + head.bias
+    assert len(taken) == 1
+    torch.testing.assert_close(answer, expected, rtol=1e-5, atol=1e-5)
+    assert head.weight is embedding.weight
+
+
+def test_gradients_flow_by_the_plain_product(taken):
+    linear, rows = new_linear(), drawn_rows(NUM_ROWS).requires_grad_()
+    with torch.no_grad():
+        linear(rows)
+    taken.clear()
+    linear(rows).sum().backward()
+    assert taken == []
+    torch.testing.assert_close(rows.grad, linear.weight.sum(dim=0).expand_as(rows))
+    torch.testing.assert_close(linear.bias.grad, torch.full((NUM_OUTPUTS,), float(NUM_ROWS)))
+
+
+def test_names_and_weights_stay_those_of_a_plain_layer():
+    linear = new_linear()
+    before = {name: tensor.clone() for name, tensor in linear.state_dict().items()}
+    with torch.no_grad():
+        linear(drawn_rows(NUM_ROWS))
+    assert linear.state_dict().keys() == nn.Linear(WIDTH, NUM_OUTPUTS).state_dict().keys()
+    assert all(torch.equal(linear.state_dict()[name], before[name]) for name in before)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("has_moved", [True, False])
+def test_weights_that_have_changed_are_taken_as_they_are_now(has_moved):
+    linear, rows = new_linear(), drawn_rows(NUM_ROWS)
+    linear(rows)
+    if has_moved:
+        linear.weight.data = 2 * linear.weight
+    else:
+        linear.weight.mul_(2)
+    torch.testing.assert_close(linear(rows), F.linear(rows, linear.weight, linear.bias))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("is_laid_out_first", [True, False])
+def test_other_precisions_are_left_alone(taken, dtype, is_laid_out_first):
+    linear = Linear(WIDTH, NUM_OUTPUTS)
+    if is_laid_out_first:
+        lay_out(linear)
+    linear = linear.to(dtype)
+    if not is_laid_out_first:
+        lay_out(linear)
+    rows = drawn_rows(NUM_ROWS).to(dtype)
+    with torch.no_grad():
+        assert torch.equal(linear(rows), F.linear(rows, linear.weight, linear.bias))
+    assert taken == []
+
+
+def test_half_precision_by_autocast_is_left_alone(taken):
+    linear = new_linear()
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        assert linear(drawn_rows(NUM_ROWS)).dtype == torch.bfloat16
+    assert taken == []
+
+
+def test_weights_elsewhere_are_left_alone(taken):
+    linear = Linear(WIDTH, NUM_OUTPUTS, device="meta")
+    lay_out(linear)
+    with torch.no_grad():
+        assert linear(torch.empty(NUM_ROWS, WIDTH, device="meta")).shape == (NUM_ROWS, NUM_OUTPUTS)
+    assert taken == []
+
+
+def test_small_products_and_those_that_nobody_asked_for_are_plain(taken):
+    with torch.no_grad():
+        new_linear()(drawn_rows(2))
+        Linear(WIDTH, NUM_OUTPUTS)(drawn_rows(NUM_ROWS))
+    assert taken == []
+
+
+def test_without_the_operation_the_product_is_plain(taken, monkeypatch):
+    monkeypatch.setattr(packed, "has_layouts", lambda: False)
+    linear, rows = new_linear(), drawn_rows(NUM_ROWS)
+    with torch.no_grad():
+        assert torch.equal(linear(rows), F.linear(rows, linear.weight, linear.bias))
+    assert taken == []
+
+
+@needs_layouts
+def test_a_pytorch_without_onednn_has_no_layouts(monkeypatch):
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    assert not packed.has_layouts()
+
+
+@needs_layouts
+@torch.no_grad()
+def test_a_copy_has_weights_and_a_layout_of_its_own(taken):
+    linear, rows = new_linear(), drawn_rows(NUM_ROWS)
+    before = linear(rows)
+    other = copy.deepcopy(linear)
+    other.weight.zero_()
+    other.bias.zero_()
+    assert torch.equal(other(rows), torch.zeros_like(before))
+    assert torch.equal(linear(rows), before)
+    assert len(taken) == 3
+
+
+def test_all_products_of_a_model_are_found():
+    model = nn.Sequential(Linear(2, 3), nn.ReLU(), nn.ModuleList([Linear(3, 2)]))
+    lay_out(model)
+    found = [part for part in model.modules() if isinstance(part, Product)]
+    assert [part._is_for_use for part in found] == [packed.has_layouts()] * 2
