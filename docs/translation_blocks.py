@@ -161,6 +161,21 @@ def translating() -> str:
     return translating_block(record)
 
 
+def translating_speed() -> str:
+    """Returns one sentence of the same."""
+    try:
+        record = newest("translate")
+    except FileNotFoundError:
+        return NO_RECORD
+    times = record["times_as_long_as_headstart"]
+    return (
+        f"{record['work'].capitalize()}: {record['seconds']['headstart']['median_seconds']:.1f} s, "
+        f"{times['hugging face, at its best']:.1f} times as fast as Hugging Face at its best and "
+        f"{times['ctranslate2']:.2f} times as fast as CTranslate2, with the same translations "
+        f"([benchmarks](benchmarks/README.md), {record['date']})."
+    )
+
+
 def translating_block(record: Record) -> str:
     """Returns the table of one record."""
     columns = ("translating", "seconds (lowest to highest)", "texts/s", "its time by ours", "BLEU")
@@ -197,4 +212,5 @@ TRANSLATION_BLOCKS: Mapping[str, Callable[[], str]] = {
     "results-home-en-fr": home_en_fr,
     "bench-translation-training": translation_training,
     "bench-translate": translating,
+    "translate-speed": translating_speed,
 }

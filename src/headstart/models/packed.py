@@ -1,7 +1,7 @@
 """Products with weights that lie as a processor wants them, where nothing is learned.
 
 PyTorch lays a matrix out anew for every product, though it is the same each time; laid out once,
-products of a few hundred rows take a tenth to a third less (docs/log.md). The weights themselves
+products of a few hundred rows take 5 to 40 % less (docs/log.md). The weights themselves
 stay what they are: gradients, checkpoints and everything that reads them know nothing of this.
 """
 

@@ -108,6 +108,18 @@ def test_times_and_texts_are_those_of_the_record(monkeypatch):
     assert "the same texts were written: 999 by another." in text
 
 
+def test_the_speed_of_translating_is_one_sentence(monkeypatch):
+    times = {"headstart": 1.0, "hugging face, at its best": 3.125, "ctranslate2": 0.84}
+    record = FACTS | {
+        "work": "1,000 texts, beam 4, 2 threads",
+        "seconds": {"headstart": {"median_seconds": 5.71}},
+        "times_as_long_as_headstart": times,
+    }
+    monkeypatch.setattr(translation_blocks, "newest", lambda _question: record)
+    text = translation_blocks.translating_speed()
+    assert "5.7 s, 3.1 times as fast as Hugging Face at its best and 0.84 times" in text
+
+
 def test_the_tutorial_has_its_score_with_its_interval_and_time(monkeypatch):
     made = run(300.0) | {"recipe": "pocket", "num_steps": 2_000}
     record = FACTS | {"scores": scores(33.5), "runs": {"en-fr": made}}
