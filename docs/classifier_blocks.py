@@ -1,24 +1,12 @@
 """How fast classifiers learn, answer and start, each from the newest record of its question."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import partial
 
-from page_parts import provenance
-from record import newest
+from page_parts import Record, block_of, provenance
 
-Record = Mapping[str, Any]
-NO_RECORD = "No record yet."
 SPREAD = "seconds (lowest to highest)"
 RATES = f"{SPREAD} | reviews/s | its time by ours |"
-
-
-def block_of(question: str, block: Callable[[Record], str]) -> str:
-    """Returns the block of a question's newest record, or that there is none yet."""
-    try:
-        record = newest(question)
-    except FileNotFoundError:
-        return NO_RECORD
-    return block(record)
 
 
 def spread(row: Record) -> str:
@@ -76,7 +64,7 @@ def starting(record: Record) -> str:
 
 
 CLASSIFIER_BLOCKS: Mapping[str, Callable[[], str]] = {
-    "bench-fine-tuning": lambda: block_of("fine-tuning", fine_tuning),
-    "bench-predicting": lambda: block_of("predicting", predicting),
-    "bench-starting": lambda: block_of("starting", starting),
+    "bench-fine-tuning": partial(block_of, "fine-tuning", fine_tuning),
+    "bench-predicting": partial(block_of, "predicting", predicting),
+    "bench-starting": partial(block_of, "starting", starting),
 }

@@ -1,15 +1,12 @@
 """How fast a GPU learns, each table from the newest record of its question."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import partial
 
-from page_parts import markdown, provenance
-from record import newest
+from page_parts import Record, block_of, markdown, provenance
 
 from headstart.reports.table import Table
 
-Record = Mapping[str, Any]
-NO_RECORD = "No record yet."
 OURS = "headstart"
 FLOOR = "floor: three bare products"
 # Of the parts of the head, those at the size of chunk that is used.
@@ -20,19 +17,6 @@ PARTS = {
     f"gradient of vectors, {CHUNK}": "gradient of the vectors, a matrix product",
     f"gradient of table, {CHUNK}": "gradient of the table, a matrix product",
 }
-
-
-def from_newest(question: str, block: Callable[[Record], str]) -> Callable[[], str]:
-    """Returns what makes the block of a question, or says that nobody has asked it yet."""
-
-    def made() -> str:
-        try:
-            record = newest(question)
-        except FileNotFoundError:
-            return NO_RECORD
-        return block(record)
-
-    return made
 
 
 def step_block(record: Record) -> str:
@@ -113,7 +97,7 @@ def fine_tuning_block(record: Record) -> str:
 
 
 GPU_BLOCKS: Mapping[str, Callable[[], str]] = {
-    "bench-gpu-step": from_newest("gpu-step", step_block),
-    "bench-head-parts": from_newest("head-parts", head_block),
-    "bench-gpu-fine-tuning": from_newest("gpu-fine-tuning", fine_tuning_block),
+    "bench-gpu-step": partial(block_of, "gpu-step", step_block),
+    "bench-head-parts": partial(block_of, "head-parts", head_block),
+    "bench-gpu-fine-tuning": partial(block_of, "gpu-fine-tuning", fine_tuning_block),
 }

@@ -1,8 +1,23 @@
 """Tables and records as Markdown."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from record import newest
 
 from headstart.reports.table import Table
+
+Record = Mapping[str, Any]
+NO_RECORD = "No record yet."
+
+
+def block_of(question: str, block: Callable[[Record], str]) -> str:
+    """Returns the block of a question's newest record, or that there is none yet."""
+    try:
+        record = newest(question)
+    except FileNotFoundError:
+        return NO_RECORD
+    return block(record)
 
 
 def markdown(table: Table) -> str:
@@ -15,7 +30,7 @@ def markdown(table: Table) -> str:
     return "\n".join([f"**{table.title}**", "", *lines, "", *table.notes]).strip()
 
 
-def provenance(record: Mapping[str, object]) -> str:
+def provenance(record: Record) -> str:
     """Says where a record comes from."""
     machine, versions = record["machine"], record["versions"]
     rate = machine["matrix_gflops_per_second"]

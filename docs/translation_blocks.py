@@ -1,29 +1,18 @@
 """What translators reach and how fast they learn, each from the newest record of its question."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from functools import partial
 
-from page_parts import markdown, provenance
+from page_parts import NO_RECORD, Record, block_of, markdown, provenance
 from record import newest
 
 from headstart.reports.numbers import show_bytes, show_duration
 from headstart.reports.table import Table
 
-Record = Mapping[str, Any]
-NO_RECORD = "No record yet."
 LANGUAGES = {"en-de": "English to German", "en-fr": "English to French"}
 TRAINING = [f"translation-training-{lengths}" for lengths in ("wmt", "multi30k", "even")]
 BLEU = "BLEU (95 % interval)"
 COLUMNS = ("Multi30k", "seeds", BLEU, "by seed", "chrF", "steps", "longest run")
-
-
-def multi30k() -> str:
-    """Returns what `small` and Marian reach on Multi30k, or that there is nothing yet."""
-    try:
-        record = newest("multi30k")
-    except FileNotFoundError:
-        return NO_RECORD
-    return multi30k_block(record)
 
 
 def multi30k_block(record: Record) -> str:
@@ -130,15 +119,6 @@ def training_block(record: Record) -> str:
     return "\n\n".join([markdown(table), f"{note}\n{provenance(record)}"])
 
 
-def home_en_fr() -> str:
-    """Returns what the tutorial's translator comes to, or that there is nothing yet."""
-    try:
-        record = newest("home-en-fr")
-    except FileNotFoundError:
-        return NO_RECORD
-    return home_en_fr_block(record)
-
-
 def home_en_fr_block(record: Record) -> str:
     """Returns the sentence of one record."""
     scores, run = record["scores"], record["runs"]["en-fr"]
@@ -152,21 +132,8 @@ def home_en_fr_block(record: Record) -> str:
     )
 
 
-def translating() -> str:
-    """Returns how fast texts are translated beside others, or that there is nothing yet."""
-    try:
-        record = newest("translate")
-    except FileNotFoundError:
-        return NO_RECORD
-    return translating_block(record)
-
-
-def translating_speed() -> str:
+def translating_speed(record: Record) -> str:
     """Returns one sentence of the same."""
-    try:
-        record = newest("translate")
-    except FileNotFoundError:
-        return NO_RECORD
     times = record["times_as_long_as_headstart"]
     return (
         f"{record['work'].capitalize()}: {record['seconds']['headstart']['median_seconds']:.1f} s, "
@@ -208,9 +175,9 @@ def translating_block(record: Record) -> str:
 
 
 TRANSLATION_BLOCKS: Mapping[str, Callable[[], str]] = {
-    "results-multi30k": multi30k,
-    "results-home-en-fr": home_en_fr,
+    "results-multi30k": partial(block_of, "multi30k", multi30k_block),
+    "results-home-en-fr": partial(block_of, "home-en-fr", home_en_fr_block),
     "bench-translation-training": translation_training,
-    "bench-translate": translating,
-    "translate-speed": translating_speed,
+    "bench-translate": partial(block_of, "translate", translating_block),
+    "translate-speed": partial(block_of, "translate", translating_speed),
 }

@@ -1,8 +1,8 @@
 """The tables of how fast classifiers are."""
 
-import classifier_blocks
 import pytest
-from classifier_blocks import CLASSIFIER_BLOCKS, NO_RECORD, fine_tuning, predicting, starting
+from classifier_blocks import CLASSIFIER_BLOCKS, fine_tuning, predicting, starting
+from page_parts import NO_RECORD
 
 ROW = {"median_seconds": 2.0, "min_seconds": 1.5, "max_seconds": 3.0}
 RECORD = {
@@ -36,9 +36,6 @@ def test_each_says_what_is_its_own():
 
 
 @pytest.mark.parametrize("name", CLASSIFIER_BLOCKS)
-def test_without_a_record_there_is_a_sentence(name, monkeypatch):
-    def nothing(question: str) -> None:
-        raise FileNotFoundError(question)
-
-    monkeypatch.setattr(classifier_blocks, "newest", nothing)
+def test_without_a_record_there_is_a_sentence(name, monkeypatch, tmp_path):
+    monkeypatch.setattr("record.RESULTS", tmp_path)
     assert CLASSIFIER_BLOCKS[name]() == NO_RECORD

@@ -1,7 +1,8 @@
 """The blocks about GPUs say what their records hold, and where there is none, that."""
 
 import pytest
-from gpu_blocks import GPU_BLOCKS, NO_RECORD, fine_tuning_block, head_block, step_block
+from gpu_blocks import GPU_BLOCKS, fine_tuning_block, head_block, step_block
+from page_parts import NO_RECORD
 
 FACTS = {
     "date": "2026-11-16",

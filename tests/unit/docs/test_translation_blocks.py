@@ -2,7 +2,8 @@
 
 import pytest
 import translation_blocks
-from translation_blocks import NO_RECORD, TRANSLATION_BLOCKS, multi30k_block, training_block
+from page_parts import NO_RECORD
+from translation_blocks import TRANSLATION_BLOCKS, multi30k_block, training_block
 
 FACTS = {
     "date": "2026-11-15",
@@ -89,7 +90,7 @@ def test_speeds_and_hours_are_those_of_the_record(monkeypatch):
     assert translation_blocks.translation_training().count("1.60 times") == 3
 
 
-def test_times_and_texts_are_those_of_the_record(monkeypatch):
+def test_times_and_texts_are_those_of_the_record():
     names = ("headstart", "another")
     record = FACTS | {
         "work": "1,000 texts, beam 4",
@@ -102,28 +103,25 @@ def test_times_and_texts_are_those_of_the_record(monkeypatch):
         "same_as_headstart": {"headstart": 1_000, "another": 999},
         "bleu": {"headstart": 39.25, "another": 39.125},
     }
-    monkeypatch.setattr(translation_blocks, "newest", lambda _question: record)
-    text = translation_blocks.translating()
+    text = translation_blocks.translating_block(record)
     assert "| another | 15.0 (14.5 to 15.5) | 200 | 3.00 | 39.12 |" in text
     assert "the same texts were written: 999 by another." in text
 
 
-def test_the_speed_of_translating_is_one_sentence(monkeypatch):
+def test_the_speed_of_translating_is_one_sentence():
     times = {"headstart": 1.0, "hugging face, at its best": 3.125, "ctranslate2": 0.84}
     record = FACTS | {
         "work": "1,000 texts, beam 4, 2 threads",
         "seconds": {"headstart": {"median_seconds": 5.71}},
         "times_as_long_as_headstart": times,
     }
-    monkeypatch.setattr(translation_blocks, "newest", lambda _question: record)
-    text = translation_blocks.translating_speed()
+    text = translation_blocks.translating_speed(record)
     assert "5.7 s, 3.1 times as fast as Hugging Face at its best and 0.84 times" in text
 
 
-def test_the_tutorial_has_its_score_with_its_interval_and_time(monkeypatch):
+def test_the_tutorial_has_its_score_with_its_interval_and_time():
     made = run(300.0) | {"recipe": "pocket", "num_steps": 2_000}
     record = FACTS | {"scores": scores(33.5), "runs": {"en-fr": made}}
-    monkeypatch.setattr(translation_blocks, "newest", lambda _question: record)
-    text = translation_blocks.home_en_fr()
+    text = translation_blocks.home_en_fr_block(record)
     assert "**33.5 BLEU** (32.2 to 34.8, over other such sentences)" in text
     assert "2,000 steps of `pocket` in 5 minutes" in text
