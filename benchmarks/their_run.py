@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     given = parser.parse_args()
     await_file(given.run / RECIPE_FILE)
-    texts = given.sources.read_text(encoding="utf-8").splitlines()
+    texts = given.sources.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     how = TranslationSettings(beam=given.beam)
     write_json(given.out, their_translations(given.run, texts, how, given.device))
 

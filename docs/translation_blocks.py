@@ -135,11 +135,16 @@ def home_en_fr_block(record: Record) -> str:
 def translating_speed(record: Record) -> str:
     """Returns one sentence of the same."""
     times = record["times_as_long_as_headstart"]
+    others = (
+        f"Hugging Face takes {times['hugging face, as called first']:.1f} times as long, at its "
+        f"best {times['hugging face, at its best']:.1f} times"
+    )
+    if "ctranslate2" in times:
+        others += f", CTranslate2 {times['ctranslate2']:.2f} times"
     return (
-        f"{record['work'].capitalize()}: {record['seconds']['headstart']['median_seconds']:.1f} s, "
-        f"{times['hugging face, at its best']:.1f} times as fast as Hugging Face at its best and "
-        f"{times['ctranslate2']:.2f} times as fast as CTranslate2, with the same translations "
-        f"([benchmarks](benchmarks/README.md), {record['date']})."
+        f"{record['work'].capitalize()}, a trained `small` and {record['machine']['processor']}: "
+        f"{record['seconds']['headstart']['median_seconds']:.1f} s. With the same weights "
+        f"{others} ([benchmarks](benchmarks/README.md), {record['date']})."
     )
 
 

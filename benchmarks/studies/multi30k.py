@@ -40,12 +40,24 @@ def main() -> None:
         "en-fr": ["en-fr-0"],
     }
     theirs = None if given.without_theirs else Theirs(study, names["en-de"][0])
-    if theirs is not None and study.options.is_side_by_side:
+    try:
+        answer(study, given, names, theirs)
+    finally:
+        if theirs is not None:
+            theirs.end()
+
+
+def answer(
+    study: Study, given: argparse.Namespace, names: dict[str, list[str]], theirs: "Theirs | None"
+) -> None:
+    """Trains all translators, has them translate, and keeps what they reach."""
+    is_asked_for_all = not study.options.makes_trunks_only
+    if theirs is not None and study.options.is_side_by_side and is_asked_for_all:
         theirs.begin()
     study.pretrain(
         *(training(pair, seed, given) for pair, runs in names.items() for seed in range(len(runs)))
     )
-    if study.options.makes_trunks_only:
+    if not is_asked_for_all:
         return
     texts = translated(study, {run: pair for pair, runs in names.items() for run in runs})
     found = {
@@ -145,6 +157,11 @@ class Theirs:
         found: Json = json.loads(self.out.read_text())
         references = [each.target for each in test_of(self.study, "en-de")]
         return {"scores": asdict(translation_scores(found.pop("texts"), references)), **found}
+
+    def end(self) -> None:
+        """Has it stop, should it still be learning."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
 
 
 def test_of(study: Study, pair: str) -> list[Pair]:

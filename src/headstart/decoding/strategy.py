@@ -16,7 +16,8 @@ from headstart.models.inputs import Text
 class NextToken(Protocol):
     """Anything that scores the piece behind each row, and can be told which piece was taken.
 
-    The logits are new each time: whoever asked for them may write over them.
+    The logits are new each time, and none shares its place with another: whoever asked for them may
+    write over them.
     """
 
     def start(self, prefix: Text) -> Tensor:

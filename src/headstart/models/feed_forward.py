@@ -30,7 +30,8 @@ class FeedForward(nn.Module):
     def forward(self, hidden_BTD: Tensor) -> Tensor:
         """Returns a new vector for each position from that position's vector alone."""
         inner = self.inner
-        if self.activation is F.relu:
+        # Whatever else stands in its place is called as any module is.
+        if self.activation is F.relu and isinstance(inner, Linear) and inner.is_for_use:
             bent_BTF = inner.product(hidden_BTD, inner.bias, "relu")
         else:
             bent_BTF = self.activation(inner(hidden_BTD))

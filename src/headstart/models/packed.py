@@ -1,8 +1,9 @@
 """Products with weights that lie as a processor wants them, where nothing is learned.
 
 PyTorch lays a matrix out anew for every product, though it is the same each time; laid out once,
-products of a few hundred rows take 5 to 40 % less (docs/log.md). The weights themselves
-stay what they are: gradients, checkpoints and everything that reads them know nothing of this.
+at the price of its memory once more, products of a few hundred rows take less (docs/log.md). The
+weights themselves stay what they are: gradients, checkpoints and everything that reads them know
+nothing of this, and a model that is told to learn, or moved, goes back to plain products.
 """
 
 from typing import Any, Literal
@@ -22,17 +23,19 @@ Activation = Literal["none", "relu"]
 def has_layouts() -> bool:
     """Says whether this PyTorch can lay weights out once for many products."""
     names = ("_reorder_linear_weight", "_linear_pointwise")
-    is_built_in = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
-    return is_built_in and all(hasattr(torch.ops.mkldnn, name) for name in names)
+    backend = torch.backends.mkldnn
+    is_on = backend.is_available() and bool(backend.enabled)  # type: ignore[no-untyped-call]
+    return is_on and all(hasattr(torch.ops.mkldnn, name) for name in names)
 
 
 class Pack:
     """A matrix of weights as it was at one time, laid out for products on a processor."""
 
     def __init__(self, weight: Tensor) -> None:
+        # Held, so that no other weights come to lie in their place.
+        self._weight = weight.detach()
         self._state = state_of(weight)
-        detached = weight.detach()
-        self._laid_out = torch.ops.mkldnn._reorder_linear_weight(detached, NUM_USUAL_ROWS)
+        self._laid_out = torch.ops.mkldnn._reorder_linear_weight(self._weight, NUM_USUAL_ROWS)
 
     def is_of(self, weight: Tensor) -> bool:
         """Says whether weights are still those that were laid out."""
@@ -55,7 +58,8 @@ class Product(nn.Module):
     """A module that multiplies by its weights, by a layout of its own once it is only used."""
 
     weight: Tensor
-    _is_for_use = False
+    is_for_use = False
+    """Whether the weights may be laid out: nothing learns them from here on."""
     _pack: Pack | None = None
 
     def lay_out(self) -> None:
@@ -64,11 +68,15 @@ class Product(nn.Module):
         is_plain = weight.device.type == "cpu" and weight.dtype == torch.float32
         self._pack = None
         # Weights that count no changes could change unseen.
-        self._is_for_use = is_plain and not weight.is_inference() and has_layouts()
+        self.is_for_use = is_plain and not weight.is_inference() and has_layouts()
+
+    def forget_layout(self) -> None:
+        """Goes back to plain products."""
+        self.is_for_use, self._pack = False, None
 
     def product(self, rows: Tensor, bias: Tensor | None, activation: Activation = "none") -> Tensor:
         """Returns the product with each row, bent where an activation is named."""
-        pack = self._pack_for(rows) if self._is_for_use else None
+        pack = self._pack_for(rows) if self.is_for_use else None
         if pack is not None:
             return pack.product(rows, bias, activation)
         answer = F.linear(rows, self.weight, bias)
@@ -77,14 +85,21 @@ class Product(nn.Module):
     def _pack_for(self, rows: Tensor) -> Pack | None:
         """Returns the layout by which these rows are multiplied; none where the plain way is."""
         weight = self.weight
+        if self.training or weight.device.type != "cpu":
+            # What learns may change uncounted, by a fused optimiser.
+            self.forget_layout()
+            return None
         if torch.is_grad_enabled() or rows.numel() * len(weight) < LEAST_PRODUCT:
             return None
         if rows.dtype != torch.float32 or torch.is_autocast_enabled("cpu"):
             return None
-        if self._pack is None:
-            self._pack = Pack(weight)
+        if (pack := self._pack) is None:
+            pack = self._pack = Pack(weight)
+        if pack.is_of(weight):
+            return pack
         # Weights that have moved on are learning again, and each layout would serve once.
-        return self._pack if self._pack.is_of(weight) else None
+        self.forget_layout()
+        return None
 
     def __getstate__(self) -> dict[str, Any]:
         """Returns what a copy has: all but the layout, which is only made anew."""

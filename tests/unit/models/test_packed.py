@@ -34,7 +34,7 @@ def taken(monkeypatch):
 
 def new_linear(*, has_bias=True):
     torch.manual_seed(1)
-    linear = Linear(WIDTH, NUM_OUTPUTS, bias=has_bias)
+    linear = Linear(WIDTH, NUM_OUTPUTS, bias=has_bias).eval()
     lay_out(linear)
     return linear
 
@@ -81,7 +81,7 @@ def test_a_tied_head_gives_the_plain_logits_and_stays_tied(taken):
     embedding = nn.Embedding(NUM_OUTPUTS, WIDTH)
     head = LanguageHead(LanguageHeadConfig(is_tied=True, has_bias=True), embedding)
     nn.init.normal_(head.bias)
-    lay_out(head)
+    lay_out(head.eval())
     rows = drawn_rows(NUM_ROWS, 2)
     with torch.no_grad():
         answer = head(rows, Text(torch.zeros(NUM_ROWS, 2, dtype=torch.long)))
@@ -191,4 +191,50 @@ def test_all_products_of_a_model_are_found():
     model = nn.Sequential(Linear(2, 3), nn.ReLU(), nn.ModuleList([Linear(3, 2)]))
     lay_out(model)
     found = [part for part in model.modules() if isinstance(part, Product)]
-    assert [part._is_for_use for part in found] == [packed.has_layouts()] * 2
+    assert [part.is_for_use for part in found] == [packed.has_layouts()] * 2
+
+
+@needs_layouts
+def test_what_learns_again_is_multiplied_as_it_is_now_however_it_is_changed(taken):
+    linear, rows = new_linear(), drawn_rows(NUM_ROWS)
+    with torch.no_grad():
+        linear(rows)
+    assert len(taken) == 1
+    linear.train()
+    # Its steps change weights without counting that they did.
+    optimiser = torch.optim.AdamW(linear.parameters(), lr=1.0, fused=True)
+    linear(rows).sum().backward()
+    optimiser.step()
+    linear.eval()
+    with torch.no_grad():
+        answer = linear(rows)
+    torch.testing.assert_close(answer, F.linear(rows, linear.weight, linear.bias).detach())
+    assert len(taken) == 1
+
+
+@needs_layouts
+@pytest.mark.parametrize("move", [lambda one: one.bfloat16().float(), lambda one: one.to("meta")])
+def test_what_is_cast_or_moved_goes_back_to_plain_products(taken, move):
+    linear, rows = new_linear(), drawn_rows(NUM_ROWS)
+    with torch.no_grad():
+        linear(rows)
+        moved = move(linear)
+        moved(rows.to(moved.weight.device))
+    assert len(taken) == 1
+
+
+@needs_layouts
+def test_a_layout_that_is_out_of_date_is_given_up(taken):
+    linear, rows = new_linear(), drawn_rows(NUM_ROWS)
+    with torch.no_grad():
+        linear(rows)
+        linear.weight.mul_(2)
+        linear(rows)
+    assert len(taken) == 1
+    assert not linear.is_for_use
+    assert linear._pack is None
+
+
+def test_layouts_are_off_where_onednn_is(monkeypatch):
+    monkeypatch.setattr(type(torch.backends.mkldnn), "enabled", False)
+    assert not packed.has_layouts()

@@ -147,7 +147,7 @@ def test_steps_that_were_played_from_a_recording_are_what_most_steps_will_be(clo
 def test_steps_that_compile_count_for_nothing_whenever_they_come(clock, monkeypatch):
     learner = FakeLearner(clock, step_seconds=0.5)
     learner.seconds = iter([40.0, 30.0, 20.0, 0.5, 15.0, *[0.5] * 20])
-    compiled = itertools.accumulate([0, 1, 1, 2, 2, 3, 3, 3, 3, 4, *[4] * 60], max)
+    compiled = iter([0, 1, 1, 2, 2, 2, 2, 3, *[3] * 80])
     monkeypatch.setattr(trial, "num_compiled", lambda: next(compiled))
     assert num_steps_in(600, learner) == 1_200
 
@@ -157,7 +157,15 @@ def test_what_compiles_in_every_step_is_given_up_on(clock, monkeypatch):
     compiled = itertools.count()
     monkeypatch.setattr(trial, "num_compiled", lambda: next(compiled))
     assert num_steps_in(60, learner) == 3
-    assert learner.num_steps == trial.NUM_WARM_STEPS + 1
+    assert learner.num_steps == trial.NUM_WARM_STEPS + 2
+
+
+def test_a_long_first_compilation_does_not_end_the_trial_at_the_next(clock, monkeypatch):
+    learner = FakeLearner(clock, step_seconds=0.5)
+    learner.seconds = iter([65.0, 1.0, 30.0, *[0.5] * 30])
+    compiled = iter([0, 1, 1, 2, *[2] * 80])
+    monkeypatch.setattr(trial, "num_compiled", lambda: next(compiled))
+    assert num_steps_in(120, learner) == 240
 
 
 def test_a_compilation_is_noticed():

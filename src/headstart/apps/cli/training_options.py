@@ -10,7 +10,7 @@ from headstart.training.config import ScheduleKind
 RECIPES_OWN = "[default: the recipe's]"
 
 minutes_option = click.option(
-    "--minutes", type=POSITIVE_TYPE, help="Budget in minutes of learning.  [default: 10]"
+    "--minutes", type=POSITIVE_TYPE, help="Budget in minutes, once it learns.  [default: 10]"
 )
 steps_option = click.option("--steps", "num_steps", type=COUNT_TYPE, help="Budget in steps.")
 tensorboard_option = click.option(
