@@ -95,8 +95,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repetitions", type=int, default=5)
     given = parser.parse_args()
-    if (given.run is None) != (given.file is None):
-        parser.error("a run and a file of texts go together")
+    if len({part is None for part in (given.run, given.file, given.reference)}) > 1:
+        parser.error("a run, a file of texts and one of their translations go together")
     return given
 
 
@@ -202,7 +202,7 @@ def say(what: str) -> None:
 
 
 def bleu(outputs: dict[str, list[str]], given: argparse.Namespace) -> dict[str, float] | None:
-    """Returns the BLEU of each, where there are references."""
+    """Returns the BLEU of each; drawn texts have no translations."""
     if given.reference is None:
         return None
     references = given.reference.read_text(encoding="utf-8").splitlines()[: given.texts]

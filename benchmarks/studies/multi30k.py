@@ -39,7 +39,7 @@ def main() -> None:
         "en-de": [f"en-de-{seed}" for seed in range(study.seeds(SEEDS))],
         "en-fr": ["en-fr-0"],
     }
-    theirs = None if given.without_theirs else Theirs(study, names["en-de"][0])
+    theirs = None if given.without_theirs else Theirs(study, names["en-de"][0], given.steps)
     try:
         answer(study, given, names, theirs)
     finally:
@@ -134,13 +134,15 @@ def over_seeds(study: Study, pair: str, by_seed: list[list[str]]) -> Json:
 class Theirs:
     """Marian in a process of its own, from the first weights of a run and on its batches."""
 
-    def __init__(self, study: Study, run: str) -> None:
+    def __init__(self, study: Study, run: str, num_steps: int) -> None:
         self.study, self.run = study, run
-        self.out = study.options.work / "theirs.json"
+        self.out = study.options.work / f"theirs-{num_steps}.json"
         self.process: subprocess.Popen[bytes] | None = None
 
     def begin(self) -> None:
-        """Has it learn; it waits until the run has begun."""
+        """Has it learn, unless it has; it waits until the run has begun."""
+        if self.out.exists():
+            return
         folder = self.study.options.work / self.run
         sources = self.study.real(f"{FOLDERS['en-de']}/test.src")
         words = [folder, self.out, sources, "--beam", BEAM, "--device", self.study.device]
@@ -151,8 +153,7 @@ class Theirs:
         """Returns what it has reached, once it is done."""
         if self.process is None:
             self.begin()
-        assert self.process is not None
-        if self.process.wait():
+        if self.process is not None and self.process.wait():
             raise RunError(f"Marian ended with {self.process.returncode}.")
         found: Json = json.loads(self.out.read_text())
         references = [each.target for each in test_of(self.study, "en-de")]
