@@ -23,8 +23,8 @@ from their_translators import hugging_face_translator, their_texts, write_ctrans
 
 from headstart.apps.recipes.small import small
 from headstart.models.initialisation import initialise
+from headstart.models.layouts import lay_out
 from headstart.models.model import new_model
-from headstart.models.packed import lay_out
 from headstart.pipeline.recipe import with_vocabulary
 from headstart.pipeline.run_folder import Run
 from headstart.pipeline.translate import TranslationWriter, load_translator, translate_texts

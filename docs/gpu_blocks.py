@@ -3,9 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from page_parts import Record, block_of, markdown, provenance
-
-from headstart.reports.table import Table
+from page_parts import Record, block_of, measured
 
 OURS = "headstart"
 FLOOR = "floor: three bare products"
@@ -38,17 +36,11 @@ def step_block(record: Record) -> str:
         name: speed for name, speed in speeds.items() if name != FLOOR and not name.startswith(OURS)
     }
     best = max(peers, key=peers.__getitem__)
-    table = Table(
-        title="Whole steps on one GPU",
-        columns=columns,
-        rows=tuple(rows),
-        numeric=frozenset(columns[1:]),
-    )
     note = (
         f"{record['work']}: {speeds[OURS] / peers[best]:.2f} times the best peer ({best}). The "
         "floor is the head's three matrix products alone, every operand padded."
     )
-    return "\n\n".join([markdown(table), f"{note}\n{provenance(record)}"])
+    return measured("Whole steps on one GPU", columns, rows, note, record)
 
 
 def head_block(record: Record) -> str:
@@ -58,12 +50,6 @@ def head_block(record: Record) -> str:
     columns = ("part of the head", "milliseconds")
     rows = [(shown, f"{found[name]:.2f}") for name, shown in PARTS.items()]
     rows.append(("the whole of it", f"{found[whole]:.2f}"))
-    table = Table(
-        title="The exact head, forward and backward",
-        columns=columns,
-        rows=tuple(rows),
-        numeric=frozenset({"milliseconds"}),
-    )
     errors = [
         max(value for name, value in record["errors"].items() if name.startswith(part))
         for part in ("loss", "vectors", "table", "bias")
@@ -73,7 +59,7 @@ def head_block(record: Record) -> str:
         f"is off by {errors[0]:.1g} of itself, the gradients by at most {max(errors[1:]):.1%} of "
         "their norms."
     )
-    return "\n\n".join([markdown(table), f"{note}\n{provenance(record)}"])
+    return measured("The exact head, forward and backward", columns, rows, note, record)
 
 
 def fine_tuning_block(record: Record) -> str:
@@ -87,13 +73,7 @@ def fine_tuning_block(record: Record) -> str:
         )
         for name, one in record["seconds"].items()
     ]
-    table = Table(
-        title="Learning labels on one GPU",
-        columns=columns,
-        rows=tuple(rows),
-        numeric=frozenset(columns[1:]),
-    )
-    return "\n\n".join([markdown(table), f"{record['work']}.\n{provenance(record)}"])
+    return measured("Learning labels on one GPU", columns, rows, f"{record['work']}.", record)
 
 
 GPU_BLOCKS: Mapping[str, Callable[[], str]] = {

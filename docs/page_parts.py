@@ -1,6 +1,6 @@
 """Tables and records as Markdown."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from record import newest
@@ -8,6 +8,7 @@ from record import newest
 from headstart.reports.table import Table
 
 Record = Mapping[str, Any]
+Row = tuple[str, ...]
 NO_RECORD = "No record yet."
 
 
@@ -39,3 +40,13 @@ def provenance(record: Record) -> str:
         f"*{record['date']}, {machine['processor']}, {machine['device']}, {measured}"
         f"torch {versions['torch']}, commit {record['commit']}.*"
     )
+
+
+def measured(
+    title: str, columns: Sequence[str], rows: Sequence[Row], note: str, record: Record
+) -> str:
+    """Returns a table of what a record measured, names first, with a note and where it is from."""
+    table = Table(
+        title=title, columns=tuple(columns), rows=tuple(rows), numeric=frozenset(columns[1:])
+    )
+    return "\n\n".join([markdown(table), f"{note}\n{provenance(record)}"])

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from page_parts import NO_RECORD, Record, block_of, markdown, provenance
+from page_parts import NO_RECORD, Record, block_of, markdown, measured, provenance
 from record import newest
 
 from headstart.reports.numbers import show_bytes, show_duration
@@ -108,15 +108,12 @@ def training_block(record: Record) -> str:
         )
         for name, speed in record["target_tokens_per_second"].items()
     ]
-    table = Table(
-        title="`base` on one GPU", columns=columns, rows=tuple(rows), numeric=frozenset(columns[1:])
-    )
     note = (
         f"{record['work']}: {record['times_their_speed']:.2f} times the speed of Hugging Face's "
         "Marian of the same shape, by the medians of epochs in turn. The paper's 100,000 steps "
         "count as 25,000 target tokens each, without padding."
     )
-    return "\n\n".join([markdown(table), f"{note}\n{provenance(record)}"])
+    return measured("`base` on one GPU", columns, rows, note, record)
 
 
 def home_en_fr_block(record: Record) -> str:
@@ -161,12 +158,6 @@ def translating_block(record: Record) -> str:
         )
         for name, row in record["seconds"].items()
     ]
-    table = Table(
-        title="Multi30k's test of 2016, English to German",
-        columns=columns,
-        rows=tuple(rows),
-        numeric=frozenset(columns[1:]),
-    )
     same = ", ".join(
         f"{count:,} by {name}"
         for name, count in record["same_as_headstart"].items()
@@ -176,7 +167,7 @@ def translating_block(record: Record) -> str:
         f"{record['work']}, the same weights for all (a `small`), in single precision. Of ours, "
         f"the same texts were written: {same}."
     )
-    return "\n\n".join([markdown(table), f"{note}\n{provenance(record)}"])
+    return measured("Multi30k's test of 2016, English to German", columns, rows, note, record)
 
 
 TRANSLATION_BLOCKS: Mapping[str, Callable[[], str]] = {

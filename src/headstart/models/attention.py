@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from headstart.models.config import LayerConfig
+from headstart.models.layouts import Linear
 from headstart.models.masks import Visibility, causal
-from headstart.models.packed import Linear
 from headstart.models.positions import Rotation, rotate
 
 # What a row of a head must be a multiple of, for PyTorch's fused kernels on a GPU.

@@ -11,8 +11,8 @@ from headstart.checkpoints.tensor_file import read_tensors, write_tensors
 from headstart.errors import DamagedFileError, RunError
 from headstart.files import read_sealed_json, write_sealed_json
 from headstart.models.blank import blank_model
+from headstart.models.layouts import lay_out
 from headstart.models.model import Model
-from headstart.models.packed import lay_out
 from headstart.pipeline.corpus_stores import CorpusConfig
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.run_files import (

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from headstart.models.heads.config import LanguageHeadConfig
 from headstart.models.inputs import Text
-from headstart.models.packed import Product
+from headstart.models.layouts import Product
 
 
 class LanguageHead(Product):

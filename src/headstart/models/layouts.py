@@ -28,7 +28,7 @@ def has_layouts() -> bool:
     return is_on and all(hasattr(torch.ops.mkldnn, name) for name in names)
 
 
-class Pack:
+class Layout:
     """A matrix of weights as it was at one time, laid out for products on a processor."""
 
     def __init__(self, weight: Tensor) -> None:
@@ -60,29 +60,29 @@ class Product(nn.Module):
     weight: Tensor
     is_for_use = False
     """Whether the weights may be laid out: nothing learns them from here on."""
-    _pack: Pack | None = None
+    _layout: Layout | None = None
 
     def lay_out(self) -> None:
         """Has the weights laid out when they are first used without gradients, where that helps."""
         weight = self.weight
         is_plain = weight.device.type == "cpu" and weight.dtype == torch.float32
-        self._pack = None
+        self._layout = None
         # Weights that count no changes could change unseen.
         self.is_for_use = is_plain and not weight.is_inference() and has_layouts()
 
     def forget_layout(self) -> None:
         """Goes back to plain products."""
-        self.is_for_use, self._pack = False, None
+        self.is_for_use, self._layout = False, None
 
     def product(self, rows: Tensor, bias: Tensor | None, activation: Activation = "none") -> Tensor:
         """Returns the product with each row, bent where an activation is named."""
-        pack = self._pack_for(rows) if self.is_for_use else None
-        if pack is not None:
-            return pack.product(rows, bias, activation)
+        layout = self._layout_for(rows) if self.is_for_use else None
+        if layout is not None:
+            return layout.product(rows, bias, activation)
         answer = F.linear(rows, self.weight, bias)
         return F.relu(answer) if activation == "relu" else answer
 
-    def _pack_for(self, rows: Tensor) -> Pack | None:
+    def _layout_for(self, rows: Tensor) -> Layout | None:
         """Returns the layout by which these rows are multiplied; none where the plain way is."""
         weight = self.weight
         if self.training or weight.device.type != "cpu":
@@ -93,17 +93,17 @@ class Product(nn.Module):
             return None
         if rows.dtype != torch.float32 or torch.is_autocast_enabled("cpu"):
             return None
-        if (pack := self._pack) is None:
-            pack = self._pack = Pack(weight)
-        if pack.is_of(weight):
-            return pack
+        if (layout := self._layout) is None:
+            layout = self._layout = Layout(weight)
+        if layout.is_of(weight):
+            return layout
         # Weights that have moved on are learning again, and each layout would serve once.
         self.forget_layout()
         return None
 
     def __getstate__(self) -> dict[str, Any]:
         """Returns what a copy has: all but the layout, which is only made anew."""
-        return {name: part for name, part in self.__dict__.items() if name != "_pack"}
+        return {name: part for name, part in self.__dict__.items() if name != "_layout"}
 
 
 class Linear(Product, nn.Linear):

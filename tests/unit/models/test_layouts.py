@@ -7,13 +7,13 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from headstart.models import packed
+from headstart.models import layouts
 from headstart.models.heads.config import LanguageHeadConfig
 from headstart.models.heads.language import LanguageHead
 from headstart.models.inputs import Text
-from headstart.models.packed import LEAST_PRODUCT, Linear, Pack, Product, lay_out
+from headstart.models.layouts import LEAST_PRODUCT, Layout, Linear, Product, lay_out
 
-needs_layouts = pytest.mark.skipif(not packed.has_layouts(), reason="PyTorch without oneDNN")
+needs_layouts = pytest.mark.skipif(not layouts.has_layouts(), reason="PyTorch without oneDNN")
 WIDTH, NUM_OUTPUTS = 64, 96
 NUM_ROWS = LEAST_PRODUCT // (WIDTH * NUM_OUTPUTS) + 1
 
@@ -22,13 +22,13 @@ NUM_ROWS = LEAST_PRODUCT // (WIDTH * NUM_OUTPUTS) + 1
 def taken(monkeypatch):
     """Counts the products that take laid out weights."""
     calls = []
-    plain = Pack.product
+    plain = Layout.product
 
     def counted(self, rows, bias, activation):
         calls.append(len(rows))
         return plain(self, rows, bias, activation)
 
-    monkeypatch.setattr(Pack, "product", counted)
+    monkeypatch.setattr(Layout, "product", counted)
     return calls
 
 
@@ -161,7 +161,7 @@ def test_small_products_and_those_that_nobody_asked_for_are_plain(taken):
 
 
 def test_without_the_operation_the_product_is_plain(taken, monkeypatch):
-    monkeypatch.setattr(packed, "has_layouts", lambda: False)
+    monkeypatch.setattr(layouts, "has_layouts", lambda: False)
     linear, rows = new_linear(), drawn_rows(NUM_ROWS)
     with torch.no_grad():
         assert torch.equal(linear(rows), F.linear(rows, linear.weight, linear.bias))
@@ -171,7 +171,7 @@ def test_without_the_operation_the_product_is_plain(taken, monkeypatch):
 @needs_layouts
 def test_a_pytorch_without_onednn_has_no_layouts(monkeypatch):
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
-    assert not packed.has_layouts()
+    assert not layouts.has_layouts()
 
 
 @needs_layouts
@@ -191,7 +191,7 @@ def test_all_products_of_a_model_are_found():
     model = nn.Sequential(Linear(2, 3), nn.ReLU(), nn.ModuleList([Linear(3, 2)]))
     lay_out(model)
     found = [part for part in model.modules() if isinstance(part, Product)]
-    assert [part.is_for_use for part in found] == [packed.has_layouts()] * 2
+    assert [part.is_for_use for part in found] == [layouts.has_layouts()] * 2
 
 
 @needs_layouts
@@ -232,9 +232,9 @@ def test_a_layout_that_is_out_of_date_is_given_up(taken):
         linear(rows)
     assert len(taken) == 1
     assert not linear.is_for_use
-    assert linear._pack is None
+    assert linear._layout is None
 
 
 def test_layouts_are_off_where_onednn_is(monkeypatch):
     monkeypatch.setattr(type(torch.backends.mkldnn), "enabled", False)
-    assert not packed.has_layouts()
+    assert not layouts.has_layouts()
