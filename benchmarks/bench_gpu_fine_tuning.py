@@ -3,7 +3,7 @@
 `transfer` as it is, in a process that has begun: reading and cutting the files, all ten epochs with
 their looks at 200 held-out reviews, and writing the run. It is a cold start, whose epochs cost what
 those of a warm one do. Labels are drawn, so patience is off: it would end that early. The first
-transfer of each shape loads kernels, as a user's only one does, and stands by itself.
+transfer loads kernels, as a user's only one does, and stands by itself.
 Usage: bench_gpu_fine_tuning.py [--tiny]
 """
 
@@ -21,19 +21,13 @@ from drawn_classifier import LABELS, shape_of
 from drawn_reviews import drawn_lengths, drawn_texts, drawn_tokenizer, drawn_words
 from record import ask
 
-from headstart import ExamplesConfig, Place, Recipe, Transferring, find_recipe, transfer
+from headstart import ExamplesConfig, Place, Recipe, Transferring, transfer
 from headstart.tokenizers.folder import save_tokenizer
 from headstart.transfers.settings import COLD
 
 NUM_REVIEWS, NUM_HELD_OUT, NUM_EPOCHS = 1_600, 200, 10
 NUM_AFTER_FIRST, NUM_TINY = 5, 40
 NUM_WORDS_PER_PIECE = 2
-
-
-def shapes(*, is_tiny: bool) -> dict[str, Recipe]:
-    """Returns the recipes that learn."""
-    lab = shape_of(is_tiny=is_tiny)
-    return {"lab": lab} if is_tiny else {"lab": lab, "strong": find_recipe("strong")}
 
 
 def write_examples(path: Path, texts: list[str]) -> None:
@@ -85,16 +79,14 @@ def seconds_of(recipe: Recipe, folder: Path, device: str, *, is_tiny: bool) -> d
 
 
 def answered(*, is_tiny: bool) -> dict[str, object]:
-    """Times transfers of each shape."""
+    """Times transfers of the documents' model."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    found = {}
-    for name, recipe in shapes(is_tiny=is_tiny).items():
-        with tempfile.TemporaryDirectory() as folder:
-            found[name] = seconds_of(recipe, Path(folder), device, is_tiny=is_tiny)
+    with tempfile.TemporaryDirectory() as folder:
+        found = seconds_of(shape_of(is_tiny=is_tiny), Path(folder), device, is_tiny=is_tiny)
     return {
         "work": f"{NUM_REVIEWS:,} reviews for {NUM_EPOCHS} epochs, 16 a step, "
         f"{NUM_HELD_OUT} held out; from file to classifier",
-        "seconds": found,
+        "seconds": {"lab": found},
     }
 
 

@@ -54,7 +54,7 @@ def run_comparison(wanted: Comparison, folder: Path, watch: Watch, show: ShowSwe
     if chosen is None or num_seeds is None:
         return None
     jobs = sweeping.jobs(chosen, num_seeds)
-    if not sweeping.finish(jobs, chosen):
+    if not sweeping.finish((jobs, chosen)):
         return None
     done = Done(
         wanted=wanted,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from headstart.files import json_digest, read_sealed_json, write_sealed_json
 from headstart.pipeline.comparing.results import ChosenSettings
-from headstart.pipeline.comparing.sweeping import Sweeping
+from headstart.pipeline.comparing.sweeping import Round, Sweeping
 from headstart.pipeline.run_files import read_results
 from headstart.transfers.settings import TransferSettings
 
@@ -38,16 +38,20 @@ def with_best_rates(
     sweeping: Sweeping, own: ChosenSettings, keys: set[str]
 ) -> ChosenSettings | None:
     """Returns settings with the best of all rates for some systems; None if someone said stop."""
-    tried: dict[tuple[str, int], dict[float, float]] = {
-        place: {} for place in own if place[0] in keys
-    }
+    places = [place for place in own if place[0] in keys]
     # Of rates that do as well, the one nearest to the system's own.
-    for rate in sorted(sweeping.wanted.rates, key=lambda rate: max(rate, 1 / rate)):
-        settings = dict(own) | {place: with_rate(own[place], rate) for place in tried}
+    rates = sorted(sweeping.wanted.rates, key=lambda rate: max(rate, 1 / rate))
+    rounds: dict[float, Round] = {}
+    for rate in rates:
+        settings = dict(own) | {place: with_rate(own[place], rate) for place in places}
         jobs = [job for job in sweeping.jobs(settings, num_seeds=1) if job.system.key in keys]
-        if not sweeping.finish(jobs, settings):
-            return None
-        for job in jobs:
+        rounds[rate] = (jobs, settings)
+    # At once, so that no worker waits for the last job of a rate.
+    if not sweeping.finish(*rounds.values()):
+        return None
+    tried: dict[tuple[str, int], dict[float, float]] = {place: {} for place in places}
+    for rate, (done, _) in rounds.items():
+        for job in done:
             results = read_results(sweeping.jobs_folder / job.name)
             tried[job.system.key, job.size][rate] = results["valid"]["accuracy"]
     return dict(own) | {
@@ -79,7 +83,7 @@ def affordable_seeds(sweeping: Sweeping, chosen: ChosenSettings) -> int | None:
         kept = read_sealed_json(path)
         if isinstance(kept, dict) and kept.get("key") == key:
             return int(kept["num_seeds"])
-    if not sweeping.finish(jobs, chosen):
+    if not sweeping.finish((jobs, chosen)):
         return None
     # A job that stands for several seeds is done once.
     seconds = sum(sweeping.seconds_of(job) for job in jobs) / sweeping.num_workers

@@ -28,6 +28,8 @@ MOST_WORKERS = 8
 PROCEDURE = 2
 
 ShowSweep = Callable[[SweepProgress], None]
+# Jobs, and the settings that they are done by.
+Round = tuple[Sequence[Job], ChosenSettings]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,9 +161,10 @@ class Sweeping:
             transferring=transferring,
         )
 
-    def finish(self, jobs: Sequence[Job], chosen: ChosenSettings) -> bool:
+    def finish(self, *rounds: Round) -> bool:
         """Does what is not yet finished of some jobs, teachers first; returns whether all are."""
-        by_name = {job.name: job for job in jobs}
+        by_name = {job.name: job for jobs, _ in rounds for job in jobs}
+        chosen_for = {job.name: chosen for jobs, chosen in rounds for job in jobs}
         left = {
             name: job for name, job in by_name.items() if not is_finished(self.jobs_folder / name)
         }
@@ -185,7 +188,7 @@ class Sweeping:
         # A student begins when its teachers have finished.
         for is_student in (False, True):
             tasks = [
-                self.task(job, chosen)
+                self.task(job, chosen_for[job.name])
                 for job in left.values()
                 if (job.system.kind == "taught") == is_student
             ]
