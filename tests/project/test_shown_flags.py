@@ -33,6 +33,6 @@ def test_commands_and_options_exist(page, line):
     while isinstance(command, click.Group) and words and words[0] in command.commands:
         command = command.commands[words.pop(0)]
     assert command is not main, f"{page}: there is no such command: {line}"
-    known = {name for option in command.params for name in option.opts}
+    known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
     unknown = [word for word in words if word.startswith("--") and word not in known]
     assert not unknown, f"{page}: {line}: {unknown}"
