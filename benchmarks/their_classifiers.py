@@ -149,7 +149,7 @@ class EpochClock(TrainerCallback):
 class TheirLoop:
     """Hugging Face's Trainer at its best: like lengths together, padded no further than needed."""
 
-    def __init__(self, recipe: Recipe, split: Split, folder: Path) -> None:
+    def __init__(self, recipe: Recipe, split: Split, folder: Path, *, is_half: bool) -> None:
         self.clock = EpochClock()
         settings = TrainingArguments(
             output_dir=str(folder),
@@ -164,6 +164,7 @@ class TheirLoop:
             report_to="none",
             disable_tqdm=True,
             use_cpu=True,
+            bf16=is_half,
         )
         self.trainer = Trainer(
             model=their_model(recipe),

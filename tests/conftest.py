@@ -110,3 +110,11 @@ def toy(toy_tokenizer, tmp_path) -> Toy:
     folder = tmp_path / "toy"
     folder.mkdir()
     return Toy(toy_tokenizer, folder)
+
+
+@pytest.fixture
+def single_precision(monkeypatch) -> None:
+    """Has plans multiply in single precision, so that an oracle of it can be close, anywhere."""
+    from headstart.pipeline import planning
+
+    monkeypatch.setattr(planning, "HALF_PRODUCTS", ())

@@ -85,6 +85,7 @@ def plain_loop(learner, model):
     return losses
 
 
+@pytest.mark.usefixtures("single_precision")
 def test_a_transfer_takes_the_steps_of_a_plain_loop(learner):
     state, plain = learner.new_state(), learner.new_state().model
     plain.trunk.embedding.tokens.sparse = False

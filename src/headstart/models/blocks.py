@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from headstart.models.attention import CrossAttention, SelfAttention
 from headstart.models.cache import LayerCache
 from headstart.models.config import TrunkConfig
+from headstart.models.dropout import Dropout
 from headstart.models.feed_forward import new_feed_forward
 from headstart.models.masks import Visibility
 from headstart.models.norms import new_norm
@@ -42,7 +43,7 @@ class Block(nn.Module):
             self.cross_attention_norm = new_norm(layer)
         self.feed_forward = new_feed_forward(layer)
         self.feed_forward_norm = new_norm(layer)
-        self.dropout = nn.Dropout(layer.dropout)
+        self.dropout = Dropout(layer.dropout)
 
     def forward(
         self,

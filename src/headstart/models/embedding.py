@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from headstart.models.config import TrunkConfig
+from headstart.models.dropout import Dropout
 from headstart.models.inputs import Text
 from headstart.models.norms import new_norm
 from headstart.models.positions import LearnedPositions, SinusoidalPositions
@@ -30,7 +31,7 @@ class Embedding(nn.Module):
             self.positions = LearnedPositions(config.max_length, width)
         self.segments = nn.Embedding(config.num_segments, width) if config.num_segments else None
         self.norm = new_norm(config.layer) if has_norm else None
-        self.dropout = nn.Dropout(config.layer.dropout)
+        self.dropout = Dropout(config.layer.dropout)
 
     def forward(self, text: Text, position_BT: Tensor) -> Tensor:
         """Returns the first vectors of a text."""

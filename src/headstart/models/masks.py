@@ -33,15 +33,15 @@ class Visibility(NamedTuple):
         return self._replace(may_attend_B1TS=self.may_attend_B1TS[row_B], bias_B1TS=bias_B1TS)
 
     def ready_for(self, hidden_BTD: Tensor) -> "Visibility":
-        """Returns the same with a bias, which kernels add to scores, unless a processor learns.
+        """Returns the same with a bias for scores, unless a processor learns in single precision.
 
-        They would make it anew in every layer, and a GPU's copy it once more to align its rows.
+        Kernels would make it anew in every layer, and a GPU's copy it once more to align its rows.
         """
-        is_learning = torch.is_grad_enabled() and not hidden_BTD.is_cuda
-        if is_learning or self.may_attend_B1TS is None:
-            return self
         device = hidden_BTD.device.type
         is_autocast = torch.is_autocast_enabled(device)
+        is_learning = torch.is_grad_enabled() and not hidden_BTD.is_cuda and not is_autocast
+        if is_learning or self.may_attend_B1TS is None:
+            return self
         dtype = torch.get_autocast_dtype(device) if is_autocast else hidden_BTD.dtype
         return self._replace(bias_B1TS=aligned_bias(self.may_attend_B1TS, dtype))
 

@@ -58,8 +58,8 @@ from headstart.transfers.unfreezing import (
 # Of two epochs with as many right answers, the one that was surer of them is better: by at most a
 # tenth of what an answer counts, however many there are and however wrong it was.
 TIE_WEIGHT, MOST_LOSS = 1e-4, 1_000.0
-# On a GPU rows are padded to a multiple of this.
-LENGTH_STEP = 32
+# Rows are padded to a multiple of this on a GPU, and on a processor that learns in half precision.
+LENGTH_STEP, HALF_LENGTH_STEP = 32, 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,10 +212,11 @@ class LabelLearner:
     def padded_length(self, chosen: Sequence[int]) -> int:
         """Returns the length that examples are padded to: their longest, or one of a few."""
         longest = max(len(row) for index in chosen for row in self.train.rows[index])
-        if not self.plan.can_record:
+        if not self.plan.can_record and self.plan.precision == "fp32":
             return longest
-        # Steps are recorded by their shape, so there are few of them.
-        return max(longest, min(self.recipe.length, -(-longest // LENGTH_STEP) * LENGTH_STEP))
+        # Steps are recorded by their shape, or their products made ready for it: so there are few.
+        step = LENGTH_STEP if self.plan.can_record else HALF_LENGTH_STEP
+        return max(longest, min(self.recipe.length, -(-longest // step) * step))
 
     def feature_batches(self, step: int) -> Sequence[FeatureBatch]:
         """Returns a step over the vectors of a frozen trunk."""

@@ -23,6 +23,8 @@ TOKENS_LEARNED_PER_LOOKED = 4
 FEWEST_LEARNED_SHARE = 0.1
 # Compiling takes most of a minute; a shorter budget has no use for it.
 FEWEST_MINUTES_COMPILED = {"cpu": 10.0, "cuda": 2.0}
+# What a processor must have for products in bf16 to be faster, as PyTorch calls it.
+HALF_PRODUCTS = ("avx512_bf16", "amx_bf16")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,9 +102,11 @@ def fewest_between_looks(device: str, tokens_per_step: int) -> int:
 
 
 def best_precision(device: str) -> Precision:
-    """Returns bf16 for a GPU that has it; on processors it is slower than fp32."""
-    is_half = device.startswith("cuda") and torch.cuda.is_bf16_supported()
-    return "bf16" if is_half else "fp32"
+    """Returns bf16 where products are faster in it: on many GPUs, and on processors made for it."""
+    if device.startswith("cuda"):
+        return "bf16" if torch.cuda.is_bf16_supported() else "fp32"
+    known = torch.cpu.get_capabilities()
+    return "bf16" if any(known.get(name) for name in HALF_PRODUCTS) else "fp32"
 
 
 def measured_plan(

@@ -1,9 +1,16 @@
-"""Attention over heads that are padded is attention over heads as they are."""
+"""Attention by other kernels is the same attention: over padded heads, and by plain products."""
 
 import pytest
 import torch
 
-from headstart.models.attention import attend, attend_padded, is_too_odd
+from headstart.models import attention
+from headstart.models.attention import (
+    MOST_KEYS_PER_WIDTH,
+    attend,
+    attend_padded,
+    is_short_in_half,
+    is_too_odd,
+)
 from headstart.models.masks import Visibility, causal
 
 VISIBLE = Visibility(is_causal=False, may_attend_B1TS=causal(7)[None, None].repeat(2, 1, 1, 1))
@@ -35,3 +42,48 @@ def test_only_odd_heads_under_a_mask_are_padded_on_a_gpu():
     assert not is_too_odd(odd_BHTK, CAUSAL)
     assert not is_too_odd(odd_BHTK.float(), VISIBLE)
     assert not is_too_odd(odd_BHTK[..., :96], VISIBLE)
+
+
+def half_parts(length: int, width: int) -> list[torch.Tensor]:
+    """Queries, keys and values in half precision."""
+    torch.manual_seed(length)
+    return [
+        torch.randn(2, 3, length, width).bfloat16().requires_grad_(requires_grad=True)
+        for _ in range(3)
+    ]
+
+
+@pytest.mark.parametrize("visibility", [VISIBLE, CAUSAL])
+def test_short_rows_in_half_precision_mix_as_in_double_within_its_rounding(visibility):
+    parts = half_parts(7, 16)
+    exact = [part.detach().double().requires_grad_() for part in parts]
+    weight_BHTK = torch.randn(2, 3, 7, 16)
+    for each in (parts, exact):
+        (attend(*each, visibility) * weight_BHTK).sum().backward()
+    torch.testing.assert_close(
+        attend(*parts, visibility).double(), attend(*exact, visibility), atol=0.02, rtol=0.02
+    )
+    for part, exact_part in zip(parts, exact, strict=True):
+        error = (part.grad.double() - exact_part.grad).norm() / exact_part.grad.norm()
+        assert error < 0.01
+
+
+def test_only_short_rows_that_are_learned_from_in_half_precision_go_by_plain_products(monkeypatch):
+    taken = []
+    plain = attention.attention_weights
+    monkeypatch.setattr(
+        attention, "attention_weights", lambda *words: taken.append(1) or plain(*words)
+    )
+    attend(*half_parts(7, 16), CAUSAL)
+    assert taken == [1]
+    attend(*half_parts(16 * MOST_KEYS_PER_WIDTH + 1, 16), CAUSAL)
+    attend(*(part.float() for part in half_parts(7, 16)), CAUSAL)
+    with torch.no_grad():
+        attend(*half_parts(7, 16), CAUSAL)
+    assert taken == [1]
+
+
+@pytest.mark.gpu
+def test_a_gpu_never_takes_plain_products():
+    on_gpu_BHTK = torch.zeros(2, 3, 7, 16, dtype=torch.bfloat16, device="cuda")
+    assert not is_short_in_half(on_gpu_BHTK, on_gpu_BHTK)

@@ -87,6 +87,7 @@ def test_the_swap_calls_the_head_fitted_and_the_trunk_loaded(start, files, tmp_p
     assert {name for name, fate in fates.items() if fate == "new"} == set(HEAD)
 
 
+@pytest.mark.usefixtures("single_precision")
 def test_the_first_head_is_a_logistic_regression_on_the_vectors_of_the_trunk(
     start, files, tmp_path
 ):

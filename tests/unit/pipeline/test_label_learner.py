@@ -78,6 +78,7 @@ def test_a_frozen_trunk_reads_each_text_once_and_is_not_changed_by_a_bit(
     }
 
 
+@pytest.mark.usefixtures("single_precision")
 def test_a_head_over_kept_vectors_learns_what_it_would_over_the_trunk(new_learner):
     learner = new_learner(SETTINGS["frozen"])
     kept, read = learner.new_state(), learner.new_state()
@@ -198,6 +199,7 @@ def test_steps_are_a_function_of_their_number_and_an_epoch_reads_all_once(new_le
     assert again == [names[11], names[0], names[7]]
 
 
+@pytest.mark.usefixtures("single_precision")
 def test_parts_of_a_step_add_up_to_the_step(new_learner):
     learner = new_learner(settings(dropout=0.0))
     parts = replace(
@@ -260,6 +262,7 @@ def test_a_look_is_at_the_averaged_weights_and_gives_the_learned_ones_back(new_l
     assert learner.validate(state).scores.loss != seen.scores.loss
 
 
+@pytest.mark.usefixtures("single_precision")
 @pytest.mark.parametrize("mode", ["full", "frozen"])
 def test_results_are_in_full_precision_as_the_classifier_will_answer(new_learner, tmp_path, mode):
     learner = new_learner(SETTINGS[mode])

@@ -13,6 +13,7 @@ from headstart.pipeline.planning import (
     TOKENS_LEARNED_PER_LOOKED,
     Budget,
     Place,
+    best_precision,
     first_plan,
     measured_plan,
     num_steps_in,
@@ -54,7 +55,24 @@ def test_steps_are_taken_as_given_with_ten_looks_and_a_thousand_lines(toy):
     assert plan.num_steps == 50_000
     assert plan.steps_between_validations == 5_000
     assert plan.steps_between_logs == 50
-    assert (plan.seed, plan.device, plan.num_threads, plan.precision) == (5, "cpu", 1, "fp32")
+    assert (plan.seed, plan.device, plan.num_threads) == (5, "cpu", 1)
+    assert plan.precision == best_precision("cpu")
+
+
+@pytest.mark.parametrize(
+    ("known", "precision"),
+    [
+        ({}, "fp32"),
+        ({"avx512_bf16": False, "amx_bf16": False, "avx512_f": True}, "fp32"),
+        ({"avx512_bf16": True, "amx_bf16": False}, "bf16"),
+        ({"avx512_bf16": False, "amx_bf16": True}, "bf16"),
+    ],
+)
+def test_a_processor_multiplies_in_half_precision_where_it_is_made_for_it(
+    monkeypatch, known, precision
+):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: known)
+    assert best_precision("cpu") == precision
 
 
 @pytest.mark.parametrize("num_steps", [1, 3, 900, 5_000])

@@ -126,6 +126,23 @@ def test_a_step_of_one_document_rows_is_that_of_a_plain_loop_bit_for_bit(toy):
 
 
 @pytest.mark.parametrize("name", ["causal", "masked", "masked+next"])
+def test_a_processor_in_half_precision_learns_the_same_again_and_nearly_the_same_as_in_single(
+    toy, name
+):
+    learning, halved = replace(LEARNING, peak_rate=1e-3), replace(PLAN, precision="bf16")
+    _, single, _ = trained(toy, name, learning)
+    (one, half, _), (other, _, _) = (trained(toy, name, learning, halved) for _ in range(2))
+    for ours, theirs in zip(one.model.parameters(), other.model.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+        # Only products are rounded: weights stay as they are.
+        assert ours.dtype == torch.float32
+    assert [report.loss for report in half] != [report.loss for report in single]
+    for report, exact in zip(half, single, strict=True):
+        assert report.parts == pytest.approx(exact.parts, rel=0.01)
+        assert report.norm == pytest.approx(exact.norm, rel=0.05)
+
+
+@pytest.mark.parametrize("name", ["causal", "masked", "masked+next"])
 def test_a_run_in_parts_has_the_losses_and_norms_of_a_run_in_whole_steps(toy, name):
     # Losses and not weights: some have no gradient but rounding, which Adam makes as large as any.
     _, whole, _ = trained(toy, name, replace(LEARNING, peak_rate=1e-3))

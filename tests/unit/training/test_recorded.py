@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 import torch
-from torch import nn
 
 from headstart.errors import DivergedError
+from headstart.models.dropout import Dropout
 from headstart.models.inputs import Text
 from headstart.objectives.batch import to_batch
 from headstart.objectives.labels import to_label_batch
@@ -69,8 +69,8 @@ class Learned:
     def __init__(self, toy, name: str, *, is_recorded: bool) -> None:
         objective, model = toy.objective(name), toy.model(name).cuda()
         for module in model.modules():
-            if isinstance(module, nn.Dropout):
-                module.p = 0.2
+            if isinstance(module, Dropout):
+                module.share = 0.2
         stream = objective.training_rows(toy.store(toy.documents(60)), STEP)
         self.reports = []
         self.state = TrainingState(model, Optimiser(model, set(), LEARNING), None)

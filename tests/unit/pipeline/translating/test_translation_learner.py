@@ -121,6 +121,7 @@ def test_greedy_translations_are_those_of_a_plain_loop(learner, model):
 
 
 def test_the_scores_are_sacrebleus_and_a_plain_mean_over_all_pieces(learner, model):
+    learner = replace(learner, plan=replace(learner.plan, precision="fp32"))
     look = learner.score(model, 1.0, "cpu")
     hypotheses = greedy_translations(
         model, learner.pairs.valid.sources, learner.tokenizers.target, "cpu"
