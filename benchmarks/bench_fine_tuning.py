@@ -23,7 +23,6 @@ from drawn_classifier import drawn_split, new_learner, shape_of
 from record import alternate, ask
 from worker import NewRuns, Run, Worker
 
-from headstart.batches.bucketing import padding_share
 from headstart.pipeline.planning import best_precision
 from headstart.training.config import Precision
 
@@ -102,14 +101,15 @@ def answered(*, is_tiny: bool) -> dict[str, object]:
     for worker in workers.values():
         worker.stop()
     ours = seconds[OURS]["median_seconds"]
-    batches = new_learner(recipe, split).order(0)
+    learner = new_learner(recipe, split)
+    num_positions = sum(len(batch) * learner.padded_length(batch) for batch in learner.order(0))
     return {
         "work": f"lab as a classifier of two labels, {len(split.rows):,} reviews of "
         f"{np.mean(split.lengths):.0f} pieces on average and 256 at most, 16 a step",
         "reviews": len(split.rows),
         "tokens": int(np.sum(split.lengths)),
         "precision": best_precision("cpu"),
-        "padding_share": padding_share(split.lengths, batches),
+        "padding_share": 1 - sum(split.lengths) / num_positions,
         "seconds": seconds,
         "ratios": {name: row["median_seconds"] / ours for name, row in seconds.items()},
     }

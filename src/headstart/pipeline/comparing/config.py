@@ -11,8 +11,9 @@ from headstart.transfers.config import LongTexts
 from headstart.transfers.settings import COLD, FROZEN, GRADUAL, TAUGHT, WARM, TransferSettings
 from headstart.transfers.sweep import USUAL_KINDS, Kind, checked_kinds
 
-# Who teaches a student: the network of its own trunk, size and seed, and TF-IDF of its labels.
-TEACHERS: tuple[Kind, ...] = ("warm",)
+# Who teaches a student: networks of its own trunk, size and seed, as far as they are compared, and
+# TF-IDF of its labels.
+TEACHERS: tuple[Kind, ...] = ("warm", "gradual")
 OTHER_TEACHERS: tuple[str, ...] = ("tfidf",)
 
 
@@ -108,3 +109,8 @@ class Comparison:
     def kinds(self) -> tuple[Kind, ...]:
         """The kinds that are compared, taught among them where there are texts for it."""
         return checked_kinds((*self.systems, "taught") if self.unlabelled else self.systems)
+
+    @property
+    def teachers(self) -> tuple[str, ...]:
+        """Who answers for texts without labels."""
+        return (*(kind for kind in TEACHERS if kind in self.kinds), *OTHER_TEACHERS)

@@ -9,7 +9,7 @@ from headstart import __version__
 from headstart.evaluation.crossed import CrossedMean, crossed_share
 from headstart.files import sha256_of
 from headstart.pipeline.comparing.answers import Answers, read_answers
-from headstart.pipeline.comparing.config import OTHER_TEACHERS, TEACHERS, Comparison
+from headstart.pipeline.comparing.config import Comparison
 from headstart.pipeline.comparing.curves import curves_json, epochs_to_cold_best, read_curves
 from headstart.pipeline.comparing.errors import errors_worth_reading
 from headstart.pipeline.comparing.examples import ComparedExamples, Leaks
@@ -215,13 +215,13 @@ def network_json(system: System, done: Done) -> Json:
         "num_averaged": settings.transfer.num_averaged,
         "dropout": settings.dropout,
         "rates_tried": list(done.wanted.rates) or [1.0],
-    } | (teachers_json(settings) if system.kind == "taught" else {})
+    } | (teachers_json(done, settings) if system.kind == "taught" else {})
 
 
-def teachers_json(settings: TransferSettings) -> Json:
+def teachers_json(done: Done, settings: TransferSettings) -> Json:
     """Returns who taught a student, and how much its own labels count beside that."""
     return {
-        "teachers": [*TEACHERS, *OTHER_TEACHERS],
+        "teachers": list(done.wanted.teachers),
         "labelled_weight": settings.transfer.labelled_weight,
     }
 

@@ -106,6 +106,25 @@ def test_each_student_is_taught_by_its_own_trunk_size_and_seed(taught):
         assert plan.num_steps == -(-(60 + size) // 32)
 
 
+def test_a_gradual_one_teaches_too_where_it_is_compared(raw, texts, tmp_path):
+    wanted = raw.comparison(
+        sizes=(10,),
+        num_seeds=1,
+        systems=("warm", "gradual"),
+        settings=HASTY,
+        unlabelled=(str(texts),),
+    )
+    results = compare(wanted, tmp_path)
+    names = ["warm", "gradual", "tfidf"]
+    assert results["question"]["settings"]["taught"]["teachers"] == names
+    jobs = folders(results)
+    teachers = read_teaching(tmp_path / jobs["taught", 10, 0])["teachers"]
+    assert [teacher.get("sha256") for teacher in teachers[:2]] == [
+        sha256_of(tmp_path / jobs[name, 10, 0] / "weights.safetensors") for name in names[:2]
+    ]
+    assert teachers[2]["name"] == "tfidf"
+
+
 def test_progress_counts_students_with_the_others(taught):
     _, _, results, seen = taught
     num_jobs = len({job["folder"] for job in results["jobs"]})
