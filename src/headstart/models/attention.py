@@ -75,8 +75,8 @@ def is_too_odd(query_BHTK: Tensor, visibility: Visibility) -> bool:
 def is_short_in_half(query_BHTK: Tensor, key_BHSK: Tensor) -> bool:
     """Whether a processor learns from short rows in half precision.
 
-    Plain products take half the time of its fused kernel then, and the weights that they keep are
-    less than what half precision saves elsewhere in a layer.
+    Plain products take half the time of its fused kernel then, and the weights that they keep take
+    about as much as half precision saves elsewhere in a layer.
     """
     is_half = query_BHTK.dtype == torch.bfloat16 and not query_BHTK.is_cuda
     is_short = key_BHSK.shape[2] <= MOST_KEYS_PER_WIDTH * key_BHSK.shape[3]

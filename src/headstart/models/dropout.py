@@ -1,8 +1,8 @@
 """Dropout whose draws are cheap on a processor, too.
 
-PyTorch draws one number after another there, which took a sixth of a step of fine-tuning. Here a
-draw has 16 bits, and four of them come at once from a fast generator that PyTorch's own seeds: the
-same seed gives the same draws, and nothing of them is kept between steps.
+PyTorch draws one number after another on many of them, which took a sixth of a step of fine-tuning
+(docs/log.md). Here a draw has 16 bits, and four of them come at once from a fast generator that
+PyTorch's own seeds: the same seed gives the same draws, and nothing is kept of them between steps.
 """
 
 import numpy as np

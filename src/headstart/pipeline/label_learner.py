@@ -212,7 +212,8 @@ class LabelLearner:
     def padded_length(self, chosen: Sequence[int]) -> int:
         """Returns the length that examples are padded to: their longest, or one of a few."""
         longest = max(len(row) for index in chosen for row in self.train.rows[index])
-        if not self.plan.can_record and self.plan.precision == "fp32":
+        is_half_on_processor = (self.plan.device, self.plan.precision) == ("cpu", "bf16")
+        if not self.plan.can_record and not is_half_on_processor:
             return longest
         # Steps are recorded by their shape, or their products made ready for it: so there are few.
         step = LENGTH_STEP if self.plan.can_record else HALF_LENGTH_STEP

@@ -105,7 +105,8 @@ def best_precision(device: str) -> Precision:
     """Returns bf16 where products are faster in it: on many GPUs, and on processors made for it."""
     if device.startswith("cuda"):
         return "bf16" if torch.cuda.is_bf16_supported() else "fp32"
-    known = torch.cpu.get_capabilities()
+    # Older versions of PyTorch cannot say.
+    known: dict[str, object] = getattr(torch.cpu, "get_capabilities", dict)()
     return "bf16" if any(known.get(name) for name in HALF_PRODUCTS) else "fp32"
 
 

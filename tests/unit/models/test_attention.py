@@ -11,10 +11,12 @@ from headstart.models.attention import (
     is_short_in_half,
     is_too_odd,
 )
-from headstart.models.masks import Visibility, causal
+from headstart.models.inputs import Text
+from headstart.models.masks import Visibility, across, aligned_bias, causal
 
 VISIBLE = Visibility(is_causal=False, may_attend_B1TS=causal(7)[None, None].repeat(2, 1, 1, 1))
 CAUSAL = Visibility(is_causal=True, may_attend_B1TS=None)
+ONE_SHORTER = Text(torch.ones(2, 7, dtype=torch.long), torch.arange(7) < torch.tensor([[7], [4]]))
 
 
 @pytest.mark.parametrize("visibility", [VISIBLE, CAUSAL])
@@ -53,16 +55,27 @@ def half_parts(length: int, width: int) -> list[torch.Tensor]:
     ]
 
 
-@pytest.mark.parametrize("visibility", [VISIBLE, CAUSAL])
+@pytest.mark.parametrize(
+    "visibility",
+    [
+        VISIBLE,
+        CAUSAL,
+        VISIBLE._replace(bias_B1TS=aligned_bias(VISIBLE.may_attend_B1TS, torch.bfloat16)),
+        across(ONE_SHORTER),
+        across(ONE_SHORTER)._replace(
+            bias_B1TS=aligned_bias(across(ONE_SHORTER).may_attend_B1TS, torch.bfloat16)
+        ),
+    ],
+)
 def test_short_rows_in_half_precision_mix_as_in_double_within_its_rounding(visibility):
     parts = half_parts(7, 16)
     exact = [part.detach().double().requires_grad_() for part in parts]
+    plain = visibility._replace(bias_B1TS=None)
     weight_BHTK = torch.randn(2, 3, 7, 16)
-    for each in (parts, exact):
-        (attend(*each, visibility) * weight_BHTK).sum().backward()
-    torch.testing.assert_close(
-        attend(*parts, visibility).double(), attend(*exact, visibility), atol=0.02, rtol=0.02
-    )
+    ours, theirs = attend(*parts, visibility), attend(*exact, plain)
+    for each in (ours, theirs):
+        (each * weight_BHTK).sum().backward()
+    torch.testing.assert_close(ours.double(), theirs, atol=0.02, rtol=0.02)
     for part, exact_part in zip(parts, exact, strict=True):
         error = (part.grad.double() - exact_part.grad).norm() / exact_part.grad.norm()
         assert error < 0.01

@@ -163,7 +163,11 @@ def test_rows_are_chosen_from_mask_and_bias_alike():
     assert chosen.bias_B1TS.shape == (1, 1, 1, 4)
 
 
-def test_a_processor_needs_no_bias():
+def test_a_processor_needs_no_bias_to_learn_but_in_half_precision():
     text = Text(tokens(1, 3), torch.tensor([[True, True, False]]))
     visibility = within(text, "causal")
     assert visibility.ready_for(torch.zeros(1, 3, 2)) is visibility
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        bias_B1TS = visibility.ready_for(torch.zeros(1, 3, 2)).bias_B1TS
+    assert bias_B1TS.dtype == torch.bfloat16
+    assert torch.equal(bias_B1TS == 0, visibility.may_attend_B1TS)

@@ -322,3 +322,25 @@ def test_a_gradual_transfer_is_patient_until_all_of_it_learns(new_learner):
     learner = new_learner(settings("gradual", epochs=10, patience=2))
     assert [step for step in range(6, 61, 6) if learner.is_enough(step, 6)] == [42, 48, 54, 60]
     assert not learner.is_enough(54, 48)
+
+
+@pytest.mark.parametrize(
+    ("changes", "length"),
+    [
+        ({"precision": "fp32"}, 9),
+        ({"precision": "bf16"}, 16),
+        ({"precision": "bf16", "device": "cuda"}, 32),
+        ({"precision": "bf16", "device": "cuda", "is_deterministic": True}, 9),
+    ],
+)
+def test_rows_are_padded_to_few_lengths_only_where_shapes_cost(new_learner, changes, length):
+    learner = new_learner(SETTINGS["full"])
+    learner = replace(
+        learner,
+        plan=replace(learner.plan, **changes),
+        train=replace(learner.train, rows=[[[5] * 9], [[5] * 3], [[5] * 47]]),
+        recipe=replace(learner.recipe, length=40),
+    )
+    assert learner.padded_length([0, 1]) == length
+    # Never beyond what a recipe reads, unless a row is.
+    assert learner.padded_length([2]) == 47

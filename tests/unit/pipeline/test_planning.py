@@ -71,8 +71,13 @@ def test_steps_are_taken_as_given_with_ten_looks_and_a_thousand_lines(toy):
 def test_a_processor_multiplies_in_half_precision_where_it_is_made_for_it(
     monkeypatch, known, precision
 ):
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: known)
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: known, raising=False)
     assert best_precision("cpu") == precision
+
+
+def test_a_pytorch_that_cannot_say_what_a_processor_knows_stays_in_single_precision(monkeypatch):
+    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    assert best_precision("cpu") == "fp32"
 
 
 @pytest.mark.parametrize("num_steps", [1, 3, 900, 5_000])

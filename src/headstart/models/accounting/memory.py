@@ -1,7 +1,8 @@
 """Bytes: weights, gradients, optimiser, and what the forward pass keeps for the backward one.
 
 Counted for the plain form in single precision. A fused attention kernel keeps queries, keys, values
-and its result, never the scores: activations grow with the tokens, not with the length squared.
+and its result, never the scores: activations grow with the tokens, not with the length squared. (A
+processor that learns in half precision keeps them for short rows, in about the room it saves.)
 
 Symbols: N layers, V pieces, d width, f feed-forward width, p answered share.
 """

@@ -29,7 +29,7 @@ STATISTICS: Mapping[str, Callable[..., float]] = {
 }  # What a warm trunk and a taught one are held against; what decides, before all others.
 PRIMARY_RIVALS: tuple[Kind, ...] = ("cold", "tfidf")
 RIVALS: tuple[Kind, ...] = (*PRIMARY_RIVALS, "frozen", "gradual")
-RIVALS_OF_TAUGHT: tuple[Kind, ...] = ("warm", "tfidf", "cold")
+RIVALS_OF_TAUGHT: tuple[Kind, ...] = ("warm", "gradual", "tfidf", "cold")
 
 Json = dict[str, object]
 
