@@ -103,6 +103,9 @@ def begin_translator(wanted: Translating, folder: Path, watch: Watch) -> None:
     tokenizers = settled_tokenizers(wanted, parallel, watch)
     recipe = fitting_recipe(wanted.recipe, tokenizers)
     plan = first_plan(wanted.budget, wanted.place, recipe)
+    if plan.device == "cpu":
+        # Pairs come in too many shapes: products in bf16 would be made ready for each of them.
+        plan = replace(plan, precision="fp32")
     limits = limits_of(recipe, wanted.pairs)
     pairs = ready_pairs(parallel, tokenizers, limits, plan.num_threads)
     for line in parallel.complaints.summary():

@@ -120,8 +120,11 @@ def test_greedy_translations_are_those_of_a_plain_loop(learner, model):
     assert any(seen)
 
 
+def test_a_processor_learns_to_translate_in_single_precision(learner):
+    assert (learner.plan.device, learner.plan.precision) == ("cpu", "fp32")
+
+
 def test_the_scores_are_sacrebleus_and_a_plain_mean_over_all_pieces(learner, model):
-    learner = replace(learner, plan=replace(learner.plan, precision="fp32"))
     look = learner.score(model, 1.0, "cpu")
     hypotheses = greedy_translations(
         model, learner.pairs.valid.sources, learner.tokenizers.target, "cpu"
