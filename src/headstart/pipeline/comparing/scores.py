@@ -26,7 +26,8 @@ MAIN_TEST: TestKind = "clean"
 STATISTICS: Mapping[str, Callable[..., float]] = {
     "macro_f1": macro_f1,
     "calibration_error": expected_calibration_error,
-}  # What a warm trunk and a taught one are held against; what decides, before all others.
+}
+# What a warm trunk and a taught one are held against; what decides, before all others.
 PRIMARY_RIVALS: tuple[Kind, ...] = ("cold", "tfidf")
 RIVALS: tuple[Kind, ...] = (*PRIMARY_RIVALS, "frozen", "gradual")
 RIVALS_OF_TAUGHT: tuple[Kind, ...] = ("warm", "gradual", "tfidf", "cold")
