@@ -11,8 +11,8 @@ from headstart.transfers.config import LongTexts
 from headstart.transfers.settings import COLD, FROZEN, GRADUAL, TAUGHT, WARM, TransferSettings
 from headstart.transfers.sweep import USUAL_KINDS, Kind, checked_kinds
 
-# Who teaches a student: networks of its own trunk, size and seed, as far as they are compared, and
-# TF-IDF of its labels.
+# Who teaches a student: networks of its own trunk that have learned the same labels, as far as they
+# are compared, and TF-IDF of these labels.
 TEACHERS: tuple[Kind, ...] = ("warm", "gradual")
 OTHER_TEACHERS: tuple[str, ...] = ("tfidf",)
 

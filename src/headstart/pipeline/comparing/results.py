@@ -173,7 +173,9 @@ def unlabelled_json(done: Done) -> Json:
         return {}
     counts = {name: count for name, count in teaching.items() if name.startswith("num_")}
     files = [{"path": path, "sha256": digest} for path, digest in done.unlabelled.items()]
-    return {"unlabelled": {"files": files, **counts}}
+    return {
+        "unlabelled": {"files": files, **counts, "num_teachers": len(teaching["teachers"])},
+    }
 
 
 def file_sha256(name: str) -> str | None:

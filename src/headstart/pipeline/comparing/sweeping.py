@@ -112,6 +112,7 @@ class Sweeping:
             teachers = [facts_of(teacher, size) for teacher in self.teachers_of(system)]
             return facts | {
                 "teachers": [*teachers, *OTHER_TEACHERS],
+                "teaching_seeds": self.teaching_seeds(size),
                 "unlabelled": [*self.unlabelled.values(), self.wanted.examples.text_column],
                 "most": MOST_UNLABELLED,
             }
@@ -122,16 +123,35 @@ class Sweeping:
         """Returns the systems of the same trunk whose finished jobs teach one."""
         return [one for one in self.systems if one.kind in TEACHERS and one.like == system.like]
 
-    def teaching(self, job: Job, chosen: ChosenSettings) -> Teaching:
-        """Returns who teaches the student of a job: networks of the same size and seed."""
+    def teaching_seeds(self, size: int) -> list[int] | None:
+        """Returns the seeds that teach every student of a size; None where each has its own alone.
+
+        Networks of another seed may teach only where they have learned the same labels. With a
+        budget in minutes nobody knows yet how many seeds there will be.
+        """
+        is_shared = size == self.sweep.num_train and self.wanted.minutes is None
+        return list(range(self.sweep.num_seeds)) if is_shared else None
+
+    def teaching_jobs(self, student: Job, chosen: ChosenSettings) -> list[Job]:
+        """Returns the jobs whose networks answer for a student."""
         decisive = self.decisive(chosen)
-        names = [
-            new_job(teacher, job.size, job.seed, self.sweep, decisive).name
-            for teacher in self.teachers_of(job.system)
+        return [
+            new_job(teacher, student.size, seed, self.sweep, decisive)
+            for teacher in self.teachers_of(student.system)
+            for seed in self.teaching_seeds(student.size) or [student.seed]
         ]
+
+    def with_teachers(self, jobs: Sequence[Job], chosen: ChosenSettings) -> list[Job]:
+        """Returns jobs, and those that must have finished before the students among them."""
+        students = [job for job in jobs if job.system.kind == "taught"]
+        return [*jobs, *(each for job in students for each in self.teaching_jobs(job, chosen))]
+
+    def teaching(self, job: Job, chosen: ChosenSettings) -> Teaching:
+        """Returns who teaches the student of a job, and on which texts."""
+        folders = [self.jobs_folder / each.name for each in self.teaching_jobs(job, chosen)]
         return Teaching(
             unlabelled=tuple(self.unlabelled),
-            teachers=(*(self.jobs_folder / name for name in names), *OTHER_TEACHERS),
+            teachers=(*folders, *OTHER_TEACHERS),
             most=MOST_UNLABELLED,
             seed=job.seed,
             text_column=self.wanted.examples.text_column,
@@ -163,8 +183,9 @@ class Sweeping:
 
     def finish(self, *rounds: Round) -> bool:
         """Does what is not yet finished of some jobs, teachers first; returns whether all are."""
-        by_name = {job.name: job for jobs, _ in rounds for job in jobs}
-        chosen_for = {job.name: chosen for jobs, chosen in rounds for job in jobs}
+        whole = [(self.with_teachers(jobs, chosen), chosen) for jobs, chosen in rounds]
+        by_name = {job.name: job for jobs, _ in whole for job in jobs}
+        chosen_for = {job.name: chosen for jobs, chosen in whole for job in jobs}
         left = {
             name: job for name, job in by_name.items() if not is_finished(self.jobs_folder / name)
         }

@@ -1,4 +1,4 @@
-"""Students in a comparison: taught by the networks of their own trunk, size and seed."""
+"""Students in a comparison: taught by networks of their own trunk that learned the same labels."""
 
 import os
 from dataclasses import replace
@@ -86,6 +86,7 @@ def test_texts_are_told_with_what_was_left_out(taught, texts):
         "num_texts": 60,
         "num_copies": 3,
         "num_wordless": 0,
+        "num_teachers": 2,
     }
     assert results["question"]["settings"]["taught"]["teachers"] == ["warm", "tfidf"]
 
@@ -104,6 +105,50 @@ def test_each_student_is_taught_by_its_own_trunk_size_and_seed(taught):
         assert tfidf["strength"] == strength
         plan = read_recipe(folder / home).plan
         assert plan.num_steps == -(-(60 + size) // 32)
+
+
+def test_every_seed_teaches_where_all_learned_the_same_labels(raw, texts, tmp_path):
+    num_train = len(raw.files.train.read_text().splitlines()) - 1
+    wanted = raw.comparison(
+        sizes=(10, num_train),
+        num_seeds=2,
+        systems=("warm",),
+        settings=HASTY,
+        unlabelled=(str(texts),),
+        rates=(0.5, 1),
+    )
+    results = compare(wanted, tmp_path)
+    jobs = folders(results)
+
+    def teachers_of(size, seed):
+        found = read_teaching(tmp_path / jobs["taught", size, seed])["teachers"]
+        return [teacher["sha256"] for teacher in found if "sha256" in teacher]
+
+    def weights_of(size, seed):
+        return sha256_of(tmp_path / jobs["warm", size, seed] / "weights.safetensors")
+
+    for seed in (0, 1):
+        assert teachers_of(10, seed) == [weights_of(10, seed)]
+        assert teachers_of(num_train, seed) == [weights_of(num_train, each) for each in (0, 1)]
+    assert results["question"]["unlabelled"]["num_teachers"] == 3
+
+
+def test_with_a_budget_each_seed_teaches_alone(raw, texts, tmp_path):
+    num_train = len(raw.files.train.read_text().splitlines()) - 1
+    wanted = raw.comparison(
+        sizes=(num_train,),
+        num_seeds=3,
+        minutes=60,
+        systems=("warm",),
+        settings=HASTY,
+        unlabelled=(str(texts),),
+    )
+    results = compare(wanted, tmp_path)
+    jobs = folders(results)
+    for seed in range(3):
+        run, _ = read_teaching(tmp_path / jobs["taught", num_train, seed])["teachers"]
+        weights = tmp_path / jobs["warm", num_train, seed] / "weights.safetensors"
+        assert run["sha256"] == sha256_of(weights)
 
 
 def test_a_gradual_one_teaches_too_where_it_is_compared(raw, texts, tmp_path):
