@@ -7,7 +7,7 @@ from typing import Any
 from page_parts import markdown
 
 from headstart.reports.comparison.reading import comparison_of
-from headstart.reports.comparison.record import Comparison, Curve, Difference, Score
+from headstart.reports.comparison.record import Comparison, Curve, Difference
 from headstart.reports.comparison.wording import (
     name_of,
     show_interval,
@@ -42,6 +42,13 @@ def compared(study: str, record: Record) -> Iterator[str]:
 
 def sentences(comparison: Comparison) -> Iterator[str]:
     """Yields which system is best, and how soon a warm start is as good as a cold one."""
+    yield from best_sentences(comparison)
+    if len(comparison.sizes) == 1:
+        yield from epoch_sentences(comparison)
+
+
+def best_sentences(comparison: Comparison) -> Iterator[str]:
+    """Yields which system is best with the most labels, and by how much it beats TF-IDF."""
     size, test = max(comparison.sizes), comparison.verdict.test
     ranked = sorted(
         (score.mean, system.key)
@@ -60,8 +67,6 @@ def sentences(comparison: Comparison) -> Iterator[str]:
                 f"It differs from TF-IDF by {show_points(row.difference)} points "
                 f"({show_interval(row)}; {p_of(row)})."
             )
-    if len(comparison.sizes) == 1:
-        yield from epoch_sentences(comparison, best)
 
 
 def p_of(row: Difference) -> str:
@@ -69,21 +74,23 @@ def p_of(row: Difference) -> str:
     return f"p {show_p(row.p)}" if row.is_primary else f"corrected p {show_p(row.p_corrected)}"
 
 
-def epoch_sentences(comparison: Comparison, score: Score) -> Iterator[str]:
+def epoch_sentences(comparison: Comparison) -> Iterator[str]:
     """Yields what was reached on validation by which epoch, where one trunk was held to cold."""
-    size, num_seeds = score.size, score.num_seeds
+    size = max(comparison.sizes)
     curves = {curve.system: curve for curve in comparison.curves if curve.size == size}
     rows = [row for row in comparison.reaching if (row.system, row.size) == ("warm", size)]
     if not rows or not {"warm", "cold"} <= set(curves):
         return
     row, warm, cold = rows[0], curves["warm"], curves["cold"]
+    score = comparison.score("warm", size, comparison.verdict.test)
+    assert score is not None
     yield (
         f"On validation warm scores {show_percent(warm.mean[0])} after the first epoch and "
         f"{show_percent(best_within(warm, 3))} within three; cold {show_percent(cold.mean[0])} "
         f"after the first and {show_percent(row.cold_best)} at its best, after "
         f"{row.cold_epoch:.1f} epochs."
     )
-    reaching = f"{row.num_seeds_reaching} of {num_seeds} seeds"
+    reaching = f"{row.num_seeds_reaching} of {score.num_seeds} seeds"
     if row.epochs is None:
         yield f"Warm gets there with {reaching} only."
     else:

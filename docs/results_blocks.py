@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from comparison_blocks import compared, facts_of, runs_table, size_table
+from comparison_blocks import best_sentences, compared, facts_of, runs_table, size_table
 from few_labels_block import few_labels, seed_figure
 from matplotlib.figure import Figure
 from page_parts import markdown, provenance
@@ -132,7 +132,19 @@ def by_labels() -> str:
     return "\n\n".join([markdown(table), facts_of(results), provenance(record)])
 
 
+def best_way() -> str:
+    """Returns how good the best way to learn the same labels is, for a first screen."""
+    try:
+        record = newest("every-way")
+    except FileNotFoundError:
+        return NO_RECORD
+    (results,) = record["comparisons"].values()
+    found = " ".join(best_sentences(comparison_of(results)))
+    return "\n\n".join([found, provenance(record)])
+
+
 RESULT_BLOCKS: Mapping[str, Callable[[], str]] = {
     **{f"results-{study}": partial(block, study) for study in STUDIES},
     "strong-by-labels": by_labels,
+    "strong-best-way": best_way,
 }

@@ -3,7 +3,7 @@
 Legend: N texts, C labels.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from headstart.models.config import MOST, require_whole
 from headstart.pipeline.calibrated_baseline import fit_baseline
 from headstart.pipeline.classifier import load_classifier, parts_of, probabilities
 from headstart.pipeline.examples import ExamplesConfig, Labelled
+from headstart.pipeline.learner import ScoringStopped, ShouldStop
 from headstart.pipeline.planning import Place
 from headstart.pipeline.run_files import WEIGHTS_FILE, is_finished, read_recipe
 from headstart.pipeline.run_folder import recorded_sha256
@@ -79,7 +80,10 @@ def teach(
     )
     if place.num_threads is not None:
         torch.set_num_threads(place.num_threads)
-    found = [answers(one, labelled, drawn.texts, place) for one in teaching.teachers]
+    found = [
+        answers(one, labelled, while_going_on(drawn.texts, watch.should_stop), place)
+        for one in teaching.teachers
+    ]
     return Taught(
         texts=drawn.texts,
         names=[str(document.place) for document in drawn.documents],
@@ -98,7 +102,7 @@ def teach(
 
 
 def answers(
-    teacher: str | Path, labelled: Labelled, texts: Sequence[str], place: Place
+    teacher: str | Path, labelled: Labelled, texts: Iterable[str], place: Place
 ) -> tuple[NDArray[np.float64], dict[str, Any]]:
     """Returns how likely each label is to one teacher, and who that is. Shape (N, C)."""
     if teacher == TFIDF:
@@ -114,13 +118,21 @@ def answers(
 
 
 def run_answers(
-    folder: Path, labels: Sequence[str], texts: Sequence[str], device: str
+    folder: Path, labels: Sequence[str], texts: Iterable[str], device: str
 ) -> NDArray[np.float64]:
     """Returns the calibrated answers of a classifier, its labels in our order. Shape (N, C)."""
     classifier = load_classifier(folder, device)
     order = [classifier.labels.index(label) for label in labels]
     with full_precision():
         return np.stack(list(probabilities(classifier, texts)))[:, order].astype(np.float64)
+
+
+def while_going_on(texts: Iterable[str], should_stop: ShouldStop) -> Iterator[str]:
+    """Yields texts until someone says stop: teachers may take minutes before a run's first step."""
+    for text in texts:
+        if should_stop():
+            raise ScoringStopped
+        yield text
 
 
 @contextmanager

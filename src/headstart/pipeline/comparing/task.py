@@ -10,6 +10,7 @@ from headstart.errors import LockedError
 from headstart.files import locked
 from headstart.pipeline.comparing.baseline_job import run_baseline
 from headstart.pipeline.examples import ExamplesConfig
+from headstart.pipeline.learner import ScoringStopped
 from headstart.pipeline.resumption import Resumption
 from headstart.pipeline.run_files import RECIPE_FILE, is_finished
 from headstart.pipeline.transfer import Transferring, begin_transfer, resume_transfer
@@ -40,7 +41,10 @@ def run_task(task: Task, watch: Watch) -> bool:
             run_baseline(task.kind, task.examples, task.folder)
             return True
         if not (task.folder / RECIPE_FILE).exists():
-            begin_transfer(task.transferring, task.folder, watch)
+            try:
+                begin_transfer(task.transferring, task.folder, watch)
+            except ScoringStopped:
+                return False
         return resume_transfer(task.folder, Resumption(), watch)
 
 

@@ -1,6 +1,7 @@
 """Students in a comparison: taught by networks of their own trunk that learned the same labels."""
 
 import os
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -212,7 +213,8 @@ def test_stopped_everywhere_it_comes_out_the_same(taught, tmp_path):
     wanted, _, results, _ = taught
     num_stops, found = 0, None
     while found is None:
-        asked = iter(range(25))
+        # A little longer each time: what teachers answered is lost if they are stopped.
+        asked = iter(range(25 * (num_stops + 1)))
 
         def should_stop(asked=asked) -> bool:
             return next(asked, None) is None
@@ -221,6 +223,25 @@ def test_stopped_everywhere_it_comes_out_the_same(taught, tmp_path):
         num_stops += found is None
     assert num_stops > 2
     assert without_times(found) == without_times(results)
+
+
+def test_a_stop_does_not_wait_for_teachers(taught, tmp_path):
+    wanted, _, _, _ = taught
+    alone = replace(wanted, sizes=(10,), num_seeds=1, systems=("warm",))
+    assert compare(alone, tmp_path)
+    student = next((tmp_path / "jobs").glob("taught-*"))
+    shutil.rmtree(student)
+    asked = []
+
+    def should_stop() -> bool:
+        asked.append(True)
+        return len(asked) > 40
+
+    assert compare(alone, tmp_path, Watch(should_stop=should_stop)) is None
+    # 60 texts and two teachers: it was stopped before the first had answered for all.
+    assert len(asked) < 60
+    assert not (student / "recipe.json").exists()
+    assert compare(alone, tmp_path) is not None
 
 
 def test_rates_of_students_are_tried_with_teachers_that_were_chosen(raw, texts, tmp_path):
