@@ -5,7 +5,8 @@ within p95. Then 2,000 reviews as long as the French book reviews in one go, wit
 Both begin with text and end with a label and its probability; both have the documents' shape,
 drawn weights and the same vocabulary. The pipeline is asked in its own best ways: one review at a
 time, which pads nothing, and 16 at a time out of reviews that were sorted by length for it, which
-it does not do by itself. Usage: bench_predicting.py [--tiny]
+it does not do by itself. Then both once more with products in half precision: ours as `predict
+--precision bf16` does them, theirs with all weights in it. Usage: bench_predicting.py [--tiny]
 """
 
 import os
@@ -30,6 +31,7 @@ from headstart.pipeline.predict import predictions
 
 OURS, THEIRS = "headstart", "Hugging Face pipeline"
 ONE_BY_ONE, SORTED = f"{THEIRS}, one by one", f"{THEIRS}, sorted by length, 16 at a time"
+IN_HALF = ", in bf16"
 NUM_PIECES = 100
 NUM_REVIEWS, NUM_CALLS = 2_000, 40
 # As few as give a median with its spread, since a round takes half a minute.
@@ -103,12 +105,19 @@ def answered(folder: Path, *, is_tiny: bool) -> dict[str, object]:
     tokenizer = drawn_tokenizer(words, num_vocabulary)
     write_run(folder, recipe, tokenizer)
     classifier, pipe = load_classifier(folder, "cpu"), their_pipeline(recipe, tokenizer)
+    in_half = load_classifier(folder, "cpu", "bf16")
+    half_pipe = their_pipeline(recipe, tokenizer, torch.bfloat16)
     num_rounds = 1 if is_tiny else NUM_ROUNDS
     # A mark stands before the pieces of a text.
     longest = recipe.length - 1
     (text,) = drawn_texts([min(NUM_PIECES, longest) - 1], words, tokenizer)
     with one_core():
-        one = {OURS: partial(our_label, classifier), THEIRS: lambda each: pipe(each)[0]["label"]}
+        one = {
+            OURS: partial(our_label, classifier),
+            THEIRS: lambda each: pipe(each)[0]["label"],
+            OURS + IN_HALF: partial(our_label, in_half),
+            THEIRS + IN_HALF: lambda each: half_pipe(each)[0]["label"],
+        }
         waits = waiting(one, text, 2 if is_tiny else NUM_CALLS, num_rounds)
     lengths = drawn_lengths(20 if is_tiny else NUM_REVIEWS, longest)
     texts = drawn_texts(lengths, words, tokenizer)
@@ -118,6 +127,8 @@ def answered(folder: Path, *, is_tiny: bool) -> dict[str, object]:
             OURS: partial(timed, lambda: our_labels(classifier, texts)),
             ONE_BY_ONE: partial(timed, lambda: pipe(texts, batch_size=1)),
             SORTED: partial(timed, lambda: pipe(in_order, batch_size=16)),
+            OURS + IN_HALF: partial(timed, lambda: our_labels(in_half, texts)),
+            SORTED + IN_HALF: partial(timed, lambda: half_pipe(in_order, batch_size=16)),
         },
         num_rounds,
     )

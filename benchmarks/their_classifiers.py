@@ -200,14 +200,16 @@ def their_tokenizer(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
     )
 
 
-def their_pipeline(recipe: Recipe, tokenizer: Tokenizer) -> TextClassificationPipeline:
+def their_pipeline(
+    recipe: Recipe, tokenizer: Tokenizer, dtype: torch.dtype = torch.float32
+) -> TextClassificationPipeline:
     """Returns Hugging Face's pipeline around its model of a recipe's shape."""
     fast = their_tokenizer(tokenizer)
     fast.model_max_length = recipe.length
     # Without these a text that is too long ends in an error.
     return pipeline(
         "text-classification",
-        model=their_model(recipe).eval(),
+        model=their_model(recipe).eval().to(dtype),
         tokenizer=fast,
         truncation=True,
         max_length=recipe.length,

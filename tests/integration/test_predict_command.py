@@ -55,6 +55,17 @@ def test_programs_get_an_object_a_line(invoke, run):
         assert row["probability"] == max(shares.values())
 
 
+def test_half_precision_is_asked_for(invoke, run):
+    result = invoke("good film", "--precision", "bf16", "--json")
+    assert result.exit_code == 0, result.output
+    (shares,) = probabilities(load_classifier(run, "cpu", "bf16"), ["good film"])
+    assert list(json.loads(result.stdout)["probabilities"].values()) == shares.tolist()
+    refused = invoke("good film", "--precision", "fp16")
+    assert refused.exit_code == 2
+    assert "fp32" in refused.output
+    assert "bf16" in refused.output
+
+
 def test_a_dash_reads_what_comes_in(invoke):
     typed, piped = invoke("good film", "--json"), invoke("-", "--json", input="good film\n")
     assert piped.stdout == typed.stdout

@@ -202,6 +202,7 @@ SURFACE = {
         "--file",
         "--out",
         "--explain",
+        "--precision",
         "--documents",
         "--text-column",
         "--skip-bad",

@@ -46,8 +46,8 @@ def attend(
     if is_too_odd(query_BHTK, visibility):
         return attend_padded(query_BHTK, key_BHSK, value_BHSK, visibility)
     if is_short_in_half(query_BHTK, key_BHSK):
-        weight_BHTS = attention_weights(query_BHTK, key_BHSK, visibility)
-        return weight_BHTS.to(value_BHSK.dtype) @ value_BHSK
+        score_BHTS = attention_scores(query_BHTK, key_BHSK, visibility)
+        return softmax_in_half(score_BHTS) @ value_BHSK
     return F.scaled_dot_product_attention(
         query_BHTK,
         key_BHSK,
@@ -73,14 +73,22 @@ def is_too_odd(query_BHTK: Tensor, visibility: Visibility) -> bool:
 
 
 def is_short_in_half(query_BHTK: Tensor, key_BHSK: Tensor) -> bool:
-    """Whether a processor learns from short rows in half precision.
+    """Whether a processor attends to short rows in half precision.
 
     Plain products take half the time of its fused kernel then, and the weights that they keep take
     about as much as half precision saves elsewhere in a layer.
     """
     is_half = query_BHTK.dtype == torch.bfloat16 and not query_BHTK.is_cuda
-    is_short = key_BHSK.shape[2] <= MOST_KEYS_PER_WIDTH * key_BHSK.shape[3]
-    return is_half and is_short and torch.is_grad_enabled()
+    return is_half and key_BHSK.shape[2] <= MOST_KEYS_PER_WIDTH * key_BHSK.shape[3]
+
+
+def softmax_in_half(score_BHTS: Tensor) -> Tensor:
+    """Returns the softmax of scores in their own precision, which is all that a product takes.
+
+    Sums are in single precision either way; autocast would only write that down too.
+    """
+    with torch.autocast("cpu", enabled=False):
+        return score_BHTS.softmax(dim=-1)
 
 
 def attend_padded(
@@ -102,6 +110,12 @@ def attend_padded(
 
 def attention_weights(query_BHTK: Tensor, key_BHSK: Tensor, visibility: Visibility) -> Tensor:
     """Returns softmax(QKᵀ/√K) over what is visible; fused kernels never hold it. (B, H, T, S)."""
+    score_BHTS = attention_scores(query_BHTK, key_BHSK, visibility)
+    return score_BHTS.softmax(dim=-1, dtype=torch.promote_types(score_BHTS.dtype, torch.float32))
+
+
+def attention_scores(query_BHTK: Tensor, key_BHSK: Tensor, visibility: Visibility) -> Tensor:
+    """Returns QKᵀ/√K, minus infinity where nothing is visible. Shape (B, H, T, S)."""
     score_BHTS = query_BHTK / math.sqrt(query_BHTK.shape[-1]) @ key_BHSK.transpose(2, 3)
     may_attend = visibility.may_attend_B1TS
     if visibility.is_causal:
@@ -110,7 +124,7 @@ def attention_weights(query_BHTK: Tensor, key_BHSK: Tensor, visibility: Visibili
         score_BHTS = score_BHTS + visibility.bias_B1TS
     elif may_attend is not None:
         score_BHTS = score_BHTS.masked_fill(~may_attend, -math.inf)
-    return score_BHTS.softmax(dim=-1, dtype=torch.promote_types(score_BHTS.dtype, torch.float32))
+    return score_BHTS
 
 
 class SelfAttention(nn.Module):

@@ -28,14 +28,32 @@ def has_layouts() -> bool:
     return is_on and all(hasattr(torch.ops.mkldnn, name) for name in names)
 
 
+def has_half_layouts() -> bool:
+    """Says whether this processor multiplies by weights that are laid out in half precision."""
+    return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+
+
+def precision_for(rows: Tensor, weight: Tensor) -> torch.dtype | None:
+    """Returns the precision in which a layout serves a product; None where plain ones do better."""
+    if torch.is_autocast_enabled("cpu"):
+        # However small a product is, its weights would be converted once more.
+        is_half = torch.get_autocast_dtype("cpu") == torch.bfloat16
+        return torch.bfloat16 if is_half and has_half_layouts() else None
+    is_worth_it = rows.numel() * len(weight) >= LEAST_PRODUCT
+    return torch.float32 if is_worth_it and rows.dtype == torch.float32 else None
+
+
 class Layout:
     """A matrix of weights as it was at one time, laid out for products on a processor."""
 
-    def __init__(self, weight: Tensor) -> None:
+    def __init__(self, weight: Tensor, dtype: torch.dtype) -> None:
         # Held, so that no other weights come to lie in their place.
         self._weight = weight.detach()
         self._state = state_of(weight)
-        self._laid_out = torch.ops.mkldnn._reorder_linear_weight(self._weight, NUM_USUAL_ROWS)
+        self._laid_out = torch.ops.mkldnn._reorder_linear_weight(
+            self._weight.to(dtype), NUM_USUAL_ROWS
+        )
+        self.dtype = dtype
 
     def is_of(self, weight: Tensor) -> bool:
         """Says whether weights are still those that were laid out."""
@@ -44,7 +62,12 @@ class Layout:
     def product(self, rows: Tensor, bias: Tensor | None, activation: Activation) -> Tensor:
         """Returns the product with each row, bent where an activation is named."""
         answer: Tensor = torch.ops.mkldnn._linear_pointwise(
-            rows, self._laid_out, bias, activation, [], ""
+            rows.to(self.dtype),
+            self._laid_out,
+            None if bias is None else bias.to(self.dtype),
+            activation,
+            [],
+            "",
         )
         return answer
 
@@ -89,12 +112,11 @@ class Product(nn.Module):
             # What learns may change uncounted, by a fused optimiser.
             self.forget_layout()
             return None
-        if torch.is_grad_enabled() or rows.numel() * len(weight) < LEAST_PRODUCT:
+        dtype = None if torch.is_grad_enabled() else precision_for(rows, weight)
+        if dtype is None:
             return None
-        if rows.dtype != torch.float32 or torch.is_autocast_enabled("cpu"):
-            return None
-        if (layout := self._layout) is None:
-            layout = self._layout = Layout(weight)
+        if (layout := self._layout) is None or layout.dtype != dtype:
+            layout = self._layout = Layout(weight, dtype)
         if layout.is_of(weight):
             return layout
         # Weights that have moved on are learning again, and each layout would serve once.

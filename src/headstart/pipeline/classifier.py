@@ -18,6 +18,8 @@ from headstart.pipeline.run_files import RESULTS_FILE, is_finished, read_recipe,
 from headstart.pipeline.run_folder import Run, load_run
 from headstart.pipeline.text_rows import TextReader, reader_of, transfer_of
 from headstart.pipeline.text_vectors import text_vectors
+from headstart.training.config import Precision
+from headstart.training.precision import products_in
 
 # Texts among which those of like length are read together; of long ones fewer, so that neither
 # very many texts nor very long ones fill the memory.
@@ -33,6 +35,8 @@ class Classifier:
 
     run: Run
     temperature: float
+    precision: Precision = "fp32"
+    """In which products are done: bf16 is faster on what is made for it, and rounds more."""
 
     @cached_property
     def reader(self) -> TextReader:
@@ -45,10 +49,10 @@ class Classifier:
         return transfer_of(self.run.folder, self.run.recipe).labels
 
 
-def load_classifier(folder: Path, device: str) -> Classifier:
+def load_classifier(folder: Path, device: str, precision: Precision = "fp32") -> Classifier:
     """Loads a classifier, or its best weights so far where it is still learning."""
     transfer_of(folder, read_recipe(folder))
-    return Classifier(load_run(folder, device), read_temperature(folder))
+    return Classifier(load_run(folder, device), read_temperature(folder), precision)
 
 
 def read_temperature(folder: Path) -> float:
@@ -86,9 +90,13 @@ def judged(classifier: Classifier, vector_ND: Tensor) -> Numbers:
 
 def vectors_of_parts(classifier: Classifier, texts: Iterable[str]) -> Iterator[Tensor]:
     """Yields the vectors of some thousand texts at a time. Shape (N, D)."""
+    model = classifier.run.model
+    device = str(next(model.parameters()).device)
     for part in parts_of(texts):
         rows = classifier.reader.rows_of_all(part, torch.get_num_threads())
-        yield text_vectors(classifier.run.model, rows)
+        with products_in(classifier.precision, device):
+            vector_ND = text_vectors(model, rows)
+        yield vector_ND
 
 
 def parts_of(texts: Iterable[str]) -> Iterator[list[str]]:

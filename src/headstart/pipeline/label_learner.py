@@ -42,8 +42,9 @@ from headstart.pipeline.text_vectors import text_vectors
 from headstart.randomness import derive_seed
 from headstart.training.averaging import AveragedWeights
 from headstart.training.config import PlanConfig
-from headstart.training.loop import AfterStep, Trainer, TrainingState, autocast
+from headstart.training.loop import AfterStep, Trainer, TrainingState
 from headstart.training.optimiser import Optimiser
+from headstart.training.precision import products_in
 from headstart.transfers.config import BestBy, TransferConfig
 from headstart.transfers.head_swap import HeadSwap, swap_head
 from headstart.transfers.unfreezing import (
@@ -354,7 +355,7 @@ def text_vectors_by(
     plan: PlanConfig, model: Classifier, rows: Sequence[TextRows], should_stop: ShouldStop
 ) -> Tensor:
     """Returns the vectors of texts in a plan's precision. Shape (N, D)."""
-    with autocast(plan):
+    with products_in(plan.precision, plan.device):
         return text_vectors(model, rows, should_stop)
 
 

@@ -30,8 +30,9 @@ from headstart.randomness import derive_seed
 from headstart.tokenizers.tokenizer import Tokenizer
 from headstart.training.averaging import AveragedWeights, load
 from headstart.training.config import PlanConfig
-from headstart.training.loop import AfterStep, Trainer, TrainingState, autocast
+from headstart.training.loop import AfterStep, Trainer, TrainingState
 from headstart.training.optimiser import Optimiser
+from headstart.training.precision import products_in
 
 # Enough held-out text to see a difference of one in a hundred, little enough to look at often.
 NUM_VALIDATION_TOKENS = {"cpu": 1 << 15, "cuda": 1 << 17}
@@ -98,7 +99,7 @@ class LanguageLearner:
         """Returns a model's scores on the first part of the held-out text."""
         store = self.stores.held_out
         batches = self.held_out_batches(should_stop)
-        with autocast(self.plan):
+        with products_in(self.plan.precision, self.plan.device):
             return score_language(model, batches, store.num_tokens / store.num_bytes)
 
     def held_out_batches(self, should_stop: ShouldStop = never) -> Iterator[Batch]:

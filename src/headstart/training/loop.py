@@ -1,8 +1,7 @@
 """The loop: steps over an objective until the plan ends. It knows no file and no screen."""
 
-import contextlib
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ from headstart.training.averaging import AveragedWeights
 from headstart.training.clipping import clip_gradients
 from headstart.training.config import LearningConfig, PlanConfig
 from headstart.training.optimiser import Optimiser
+from headstart.training.precision import products_in
 from headstart.training.recorded import RecordedSteps
 from headstart.training.schedule import learning_rate
 
@@ -179,7 +179,7 @@ class Trainer:
         self, judged: LossOfBatch, batch: StepBatch, counts: Mapping[str, float]
     ) -> dict[str, Tensor]:
         """Adds the gradients of one part of a step; returns its share of the mean losses."""
-        with autocast(self.plan):
+        with products_in(self.plan.precision, self.plan.device):
             loss = judged(batch)
         means = {name: part / counts[name] for name, part in loss.items()}
         torch.autograd.backward(torch.stack(list(means.values())).sum())
@@ -220,13 +220,3 @@ def total_counts(batches: Sequence[StepBatch]) -> Mapping[str, float]:
     """Returns how many answers of each kind a step asks for; 1 for none, to divide by."""
     names = batches[0].counts
     return {name: sum(batch.counts[name] for batch in batches) or 1 for name in names}
-
-
-@contextlib.contextmanager
-def autocast(plan: PlanConfig) -> Iterator[None]:
-    """Has matrix products done in the plan's precision."""
-    if plan.precision == "fp32":
-        yield
-        return
-    with torch.autocast(plan.device.partition(":")[0], dtype=torch.bfloat16):
-        yield

@@ -81,19 +81,28 @@ def test_short_rows_in_half_precision_mix_as_in_double_within_its_rounding(visib
         assert error < 0.01
 
 
-def test_only_short_rows_that_are_learned_from_in_half_precision_go_by_plain_products(monkeypatch):
+def test_only_short_rows_in_half_precision_go_by_plain_products(monkeypatch):
     taken = []
-    plain = attention.attention_weights
+    plain = attention.attention_scores
     monkeypatch.setattr(
-        attention, "attention_weights", lambda *words: taken.append(1) or plain(*words)
+        attention, "attention_scores", lambda *words: taken.append(1) or plain(*words)
     )
     attend(*half_parts(7, 16), CAUSAL)
-    assert taken == [1]
-    attend(*half_parts(16 * MOST_KEYS_PER_WIDTH + 1, 16), CAUSAL)
-    attend(*(part.float() for part in half_parts(7, 16)), CAUSAL)
     with torch.no_grad():
         attend(*half_parts(7, 16), CAUSAL)
-    assert taken == [1]
+    assert taken == [1, 1]
+    attend(*half_parts(16 * MOST_KEYS_PER_WIDTH + 1, 16), CAUSAL)
+    attend(*(part.float() for part in half_parts(7, 16)), CAUSAL)
+    assert taken == [1, 1]
+
+
+def test_autocast_does_not_widen_the_weights_of_short_rows():
+    score_BHTS = attention.attention_scores(*half_parts(7, 16)[:2], CAUSAL)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        weight_BHTS = attention.softmax_in_half(score_BHTS)
+    assert weight_BHTS.dtype == torch.bfloat16
+    expected = score_BHTS.double().softmax(dim=-1)
+    torch.testing.assert_close(weight_BHTS.double(), expected, atol=0.004, rtol=0.004)
 
 
 @pytest.mark.gpu

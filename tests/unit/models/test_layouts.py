@@ -138,7 +138,38 @@ def test_other_precisions_are_left_alone(taken, dtype, is_laid_out_first):
     assert taken == []
 
 
-def test_half_precision_by_autocast_is_left_alone(taken):
+needs_half_layouts = pytest.mark.skipif(
+    not layouts.has_layouts() or not layouts.has_half_layouts(), reason="a processor without bf16"
+)
+
+
+@needs_half_layouts
+@pytest.mark.parametrize("num_rows", [1, NUM_ROWS])
+def test_autocast_has_weights_laid_out_in_half_precision(taken, num_rows):
+    linear, rows = new_linear(), drawn_rows(num_rows)
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        answer = linear(rows)
+        expected = F.linear(rows, linear.weight, linear.bias)
+    assert answer.dtype == torch.bfloat16
+    torch.testing.assert_close(answer, expected, rtol=0.01, atol=0.01)
+    assert len(taken) == 1
+
+
+@needs_half_layouts
+def test_either_precision_has_a_layout_of_its_own(taken):
+    linear, rows = new_linear(), drawn_rows(NUM_ROWS)
+    with torch.no_grad():
+        before = linear(rows)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            linear(rows)
+        after = linear(rows)
+    assert len(taken) == 3
+    assert after.dtype == torch.float32
+    assert torch.equal(before, after)
+
+
+def test_a_processor_without_half_precision_takes_plain_products(taken, monkeypatch):
+    monkeypatch.setattr(layouts, "has_half_layouts", lambda: False)
     linear = new_linear()
     with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
         assert linear(drawn_rows(NUM_ROWS)).dtype == torch.bfloat16

@@ -53,6 +53,18 @@ def test_a_batch_answers_as_one_by_one(shape, long_texts):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+def test_half_precision_answers_nearly_the_same(shape):
+    run = run_of(recipe_of(shape, "windows"))
+    whole, half = Classifier(run, 1.7), Classifier(run, 1.7, "bf16")
+    expected, found = (np.stack(list(probabilities(one, TEXTS))) for one in (whole, half))
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-6)
+    np.testing.assert_allclose(found, expected, atol=0.03)
+    # Rounded on the way, or nothing was done in half precision.
+    assert (found != expected).any()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 def test_answers_are_those_that_training_sees(shape):
     classifier = Classifier(run_of(recipe_of(shape, "windows")), 0.6)
     rows = classifier.reader.rows_of_all(TEXTS)

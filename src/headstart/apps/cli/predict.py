@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
@@ -32,6 +32,7 @@ from headstart.corpora.places import Place as TextPlace
 from headstart.corpora.sources import find_files
 from headstart.errors import RecipeError
 from headstart.files import check_writable, write_bytes
+from headstart.training.config import Precision
 
 if TYPE_CHECKING:
     from headstart.pipeline.classifier import Classifier
@@ -41,6 +42,7 @@ EXAMPLES = """\b
 Examples:
   headstart predict RUN "a film to remember"
   headstart predict RUN --file reviews.csv --out labels.csv
+  headstart predict RUN --file millions.txt.gz --out labels.csv --precision bf16
   headstart predict RUN "a film to remember" --explain page.html
 """
 # What is shown to a person of a text beside its label.
@@ -55,6 +57,7 @@ class Wanted:
     file: str | None
     out: Path | None
     explain: Path | None
+    precision: Precision
 
 
 wanted_options = packed(
@@ -71,6 +74,13 @@ wanted_options = packed(
         "--explain",
         type=click.Path(path_type=Path, dir_okay=False),
         help="The .html to write: what of one text carried the decision.",
+    ),
+    click.option(
+        "--precision",
+        type=click.Choice(get_args(Precision)),
+        default="fp32",
+        show_default=True,
+        help="Of products: bf16 labels many texts faster on what is made for it, and rounds more.",
     ),
 )
 
@@ -93,7 +103,7 @@ def predict(
     texts = [given_text(text) for text in wanted.texts]
     is_file = wanted.file is not None
     documents = file_documents(wanted, reading) if is_file else text_documents(texts)
-    classifier = open_classifier(run, place)
+    classifier = open_classifier(run, place, wanted.precision)
     from headstart.pipeline.predict import predictions, write_predictions
 
     found = predictions(classifier, documents)

@@ -17,6 +17,7 @@ from headstart.errors import DataError
 if TYPE_CHECKING:
     from headstart.pipeline.classifier import Classifier
     from headstart.pipeline.run_folder import Run
+    from headstart.training.config import Precision
 
 STANDARD_INPUT = "-"
 
@@ -45,11 +46,11 @@ def open_run(folder: Path, device: str, num_threads: int | None) -> Run:
     return load_run(folder, prepared_device(device, num_threads))
 
 
-def open_classifier(folder: Path, place: Place) -> Classifier:
+def open_classifier(folder: Path, place: Place, precision: Precision = "fp32") -> Classifier:
     """Loads a run that knows labels onto the device that was asked for."""
     from headstart.pipeline.classifier import load_classifier
 
-    return load_classifier(folder, prepared_device(place.device, place.num_threads))
+    return load_classifier(folder, prepared_device(place.device, place.num_threads), precision)
 
 
 def prepared_device(device: str, num_threads: int | None) -> str:

@@ -34,8 +34,9 @@ from headstart.pipeline.translating.pair_tokenizers import PairTokenizers
 from headstart.randomness import derive_seed
 from headstart.training.averaging import AveragedWeights
 from headstart.training.config import PlanConfig
-from headstart.training.loop import AfterStep, Trainer, TrainingState, autocast
+from headstart.training.loop import AfterStep, Trainer, TrainingState
 from headstart.training.optimiser import Optimiser
+from headstart.training.precision import products_in
 
 # Enough pairs to choose weights by, few enough to score and to translate at every look; in the end
 # a processor has as much time as a GPU.
@@ -200,7 +201,10 @@ class TranslationLearner:
         model.eval()
         try:
             # Looks come in shapes of their own, for which nothing should be compiled anew.
-            with torch.compiler.set_stance("force_eager"), autocast(self.plan):
+            with (
+                torch.compiler.set_stance("force_eager"),
+                products_in(self.plan.precision, self.plan.device),
+            ):
                 batches = self.valid_batches(NUM_SCORED[kind], should_stop)
                 loss, num_pieces = pair_loss(model, batches)
             hypotheses = self.translations(model, NUM_TRANSLATED[kind], should_stop)
