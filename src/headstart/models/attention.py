@@ -116,15 +116,15 @@ def attention_weights(query_BHTK: Tensor, key_BHSK: Tensor, visibility: Visibili
 
 def attention_scores(query_BHTK: Tensor, key_BHSK: Tensor, visibility: Visibility) -> Tensor:
     """Returns QKᵀ/√K, minus infinity where nothing is visible. Shape (B, H, T, S)."""
-    score_BHTS = query_BHTK / math.sqrt(query_BHTK.shape[-1]) @ key_BHSK.transpose(2, 3)
+    share = 1 / math.sqrt(query_BHTK.shape[-1])
+    product_BHTS = query_BHTK @ key_BHSK.transpose(2, 3)
+    if visibility.bias_B1TS is not None:
+        return torch.add(visibility.bias_B1TS, product_BHTS, alpha=share)
     may_attend = visibility.may_attend_B1TS
     if visibility.is_causal:
-        may_attend = causal(score_BHTS.shape[-1], score_BHTS.device)
-    if visibility.bias_B1TS is not None:
-        score_BHTS = score_BHTS + visibility.bias_B1TS
-    elif may_attend is not None:
-        score_BHTS = score_BHTS.masked_fill(~may_attend, -math.inf)
-    return score_BHTS
+        may_attend = causal(product_BHTS.shape[-1], product_BHTS.device)
+    score_BHTS = product_BHTS.mul_(share)
+    return score_BHTS if may_attend is None else score_BHTS.masked_fill_(~may_attend, -math.inf)
 
 
 class SelfAttention(nn.Module):
