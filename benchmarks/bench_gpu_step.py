@@ -28,7 +28,7 @@ from headstart.objectives.vocabulary_loss.chunked import summed_loss
 from headstart.objectives.vocabulary_loss.folded import aligned
 from headstart.pipeline.recipe import with_vocabulary
 from headstart.training.config import PlanConfig
-from headstart.training.loop import Trainer, TrainingState
+from headstart.training.loop import NOBODY, Trainer, TrainingState, unattended_step
 from headstart.training.optimiser import Optimiser
 
 # The first ones compile, load kernels and record.
@@ -148,9 +148,15 @@ def our_step(work: Work, documents: Tensor | None) -> Callable[[], object]:
     )
     learning = replace(recipe.learning, peak_rate=1e-4)
     state = TrainingState(model, Optimiser(model, set(), learning), None)
-    trainer = Trainer(Causal(summed_loss), learning, plan, lambda _: [batch], lambda *_: False)
-    judged = trainer.judged(state)
-    return lambda: trainer.do_step(state, judged, [batch])
+    trainer = Trainer(
+        Causal(summed_loss),
+        learning,
+        plan,
+        lambda _: [batch],
+        lambda *_: False,
+        unattended=NOBODY,
+    )
+    return unattended_step(trainer, state, trainer.judged(state))
 
 
 def peer_step(

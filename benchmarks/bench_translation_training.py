@@ -30,7 +30,7 @@ from headstart.objectives.translation import PairBatch, Translation, to_shaped_b
 from headstart.pipeline.recipe import Recipe, with_vocabulary
 from headstart.tokenizers.pieces import BASIC_PIECES
 from headstart.training.config import PlanConfig
-from headstart.training.loop import Trainer, TrainingState
+from headstart.training.loop import NOBODY, Trainer, TrainingState, unattended_step
 from headstart.training.optimiser import Optimiser
 from headstart.training.recorded import NUM_STEPS_BEFORE
 
@@ -154,11 +154,12 @@ def ours(
         plan,
         lambda step: [batches[step % len(batches)]],
         lambda _state, _report: False,
+        unattended=NOBODY,
     )
-    judged = trainer.judged(state)
+    do_step = unattended_step(trainer, state, trainer.judged(state))
 
     def epoch() -> float:
-        return timed(lambda: [trainer.do_step(state, judged, [batch]) for batch in batches], device)
+        return timed(lambda: [do_step() for _ in batches], device)
 
     for _ in range(NUM_STEPS_BEFORE):
         epoch()

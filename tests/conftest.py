@@ -113,6 +113,38 @@ def toy(toy_tokenizer, tmp_path) -> Toy:
 
 
 @pytest.fixture
+def recorded_on_a_processor(monkeypatch):
+    """Has steps done as a GPU does recorded ones, without a GPU; yields one word for each."""
+    import torch
+
+    from headstart.training import loop
+    from headstart.training.config import PlanConfig
+
+    played: list[str] = []
+
+    class Played:
+        """Stands for recorded steps: all is done on the device, to one place for its values."""
+
+        def __init__(self, learn, forget_gradients, _weights) -> None:
+            self._learn, self._forget_gradients = learn, forget_gradients
+            self._value_V = torch.empty(0)
+            self.num_played = 0
+
+        def do(self, batch):
+            value_V = self._learn(batch).detach()
+            self._forget_gradients()
+            if len(self._value_V) != len(value_V):
+                self._value_V = torch.empty_like(value_V)
+            self.num_played += 1
+            played.append("played")
+            return self._value_V.copy_(value_V)
+
+    monkeypatch.setattr(PlanConfig, "can_record", True)
+    monkeypatch.setattr(loop, "RecordedSteps", Played)
+    return played
+
+
+@pytest.fixture
 def single_precision(monkeypatch) -> None:
     """Has plans multiply in single precision, so that an oracle of it can be close, anywhere."""
     from headstart.pipeline import planning

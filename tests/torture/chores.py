@@ -1,11 +1,13 @@
 """Work that workers can be given: small enough to be done in no time, or long enough to be cut."""
 
 import os
+import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from headstart.errors import DataError
+from headstart.pipeline.comparing.workers import serve
 from headstart.pipeline.watch import Watch
 
 
@@ -33,3 +35,10 @@ def do_chore(chore: Chore, watch: Watch) -> bool:
         return False
     (chore.folder / f"{chore.name}.done").touch()
     return True
+
+
+def serve_though_told_to_stop(line, stop, do) -> None:
+    """The life of a worker that is told to stop before it has begun."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        os.kill(os.getpid(), number)
+    serve(line, stop, do)

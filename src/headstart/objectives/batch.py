@@ -8,11 +8,11 @@ from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from headstart.models.inputs import Text
+from headstart.objectives.travel import array_moved
 
 Grid = NDArray[np.int64]
 # Where nothing is asked; no piece has this id.
@@ -78,27 +78,25 @@ PIECES, NEXT = "pieces", "next"
 def to_batch(rows: Rows, device: str) -> Batch:
     """Returns rows as tensors on a device; which positions count is found before they travel."""
 
-    def moved(values: NDArray[np.generic]) -> Tensor:
-        tensor = torch.from_numpy(np.ascontiguousarray(values))
-        # Pinned memory travels while the GPU works on the step before.
-        return tensor.pin_memory().to(device, non_blocking=True) if device != "cpu" else tensor
+    def on_device(values: NDArray[np.generic]) -> Tensor:
+        return array_moved(values, device)
 
     is_answered = rows.targets != NOTHING
     is_first = None if rows.follows is None else rows.follows != NOTHING
     is_one_document = bool((rows.documents == rows.documents[:, :1]).all())
     return Batch(
         text=Text(
-            moved(rows.tokens),
-            None if rows.is_token is None else moved(rows.is_token),
+            on_device(rows.tokens),
+            None if rows.is_token is None else on_device(rows.is_token),
             # Rows of one document each need no mask, and kernels are faster without.
-            None if is_one_document else moved(rows.documents),
-            None if rows.segments is None else moved(rows.segments),
+            None if is_one_document else on_device(rows.documents),
+            None if rows.segments is None else on_device(rows.segments),
         ),
-        answered_M=moved(np.flatnonzero(is_answered)),
-        target_M=moved(rows.targets[is_answered]),
-        first_P=None if is_first is None else moved(np.flatnonzero(is_first)),
+        answered_M=on_device(np.flatnonzero(is_answered)),
+        target_M=on_device(rows.targets[is_answered]),
+        first_P=None if is_first is None else on_device(np.flatnonzero(is_first)),
         follows_P=None
         if is_first is None or rows.follows is None
-        else moved(rows.follows[is_first]),
+        else on_device(rows.follows[is_first]),
         names=rows.names,
     )

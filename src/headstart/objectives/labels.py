@@ -18,6 +18,7 @@ from headstart.models.inputs import Text
 from headstart.models.model import Model
 from headstart.models.trunks import Trunk
 from headstart.objectives.objective import Loss
+from headstart.objectives.travel import moved
 from headstart.tokenizers.pieces import PADDING_ID
 
 LABELS = "labels"
@@ -122,9 +123,9 @@ def to_label_batch(
     is_token_BT = torch.arange(longest) < length_B1
     is_padded = not bool(is_token_BT.all())
     return LabelBatch(
-        text=Text(tokens_BT.to(device), is_token_BT.to(device) if is_padded else None),
-        share_NB=None if len(rows) == len(texts) else window_shares(texts).to(device),
-        target_N=torch.tensor(targets).to(device),
+        text=Text(moved(tokens_BT, device), moved(is_token_BT, device) if is_padded else None),
+        share_NB=None if len(rows) == len(texts) else moved(window_shares(texts), device),
+        target_N=moved(torch.tensor(targets), device),
         names=tuple(names),
         weights=None if weights is None else tuple(weights),
     )

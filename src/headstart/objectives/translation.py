@@ -19,6 +19,7 @@ from headstart.models.trunks import EncoderDecoder
 from headstart.objectives.answers import answered_vectors
 from headstart.objectives.batch import PIECES
 from headstart.objectives.objective import Loss
+from headstart.objectives.travel import array_moved
 from headstart.objectives.vocabulary_loss.chunked import position_losses, summed_loss
 from headstart.tokenizers.pieces import END_ID, PADDING_ID, START_ID
 
@@ -97,9 +98,11 @@ def to_pair_batch(
     return PairBatch(
         # Padding stands behind every piece of a target, where a causal decoder never looks: a
         # mask would only keep it from the fastest kernels.
-        pair=SourceAndTarget(source_text(sources, device, length_step), Text(moved(read, device))),
-        answered_M=moved(np.flatnonzero(is_answered), device),
-        target_M=moved(asked[is_answered], device),
+        pair=SourceAndTarget(
+            source_text(sources, device, length_step), Text(array_moved(read, device))
+        ),
+        answered_M=array_moved(np.flatnonzero(is_answered), device),
+        target_M=array_moved(asked[is_answered], device),
         names=tuple(names),
         num_tokens=int(is_answered.sum()),
     )
@@ -116,14 +119,14 @@ def to_shaped_batch(
     read, asked, is_asked = target_grids(targets, (shape.num_rows, shape.target_length))
     num_tokens = int(is_asked.sum())
     share_M = (is_asked.ravel() / num_tokens).astype(np.float32)
-    source = Text(moved(tokens, device), moved(is_token, device))
+    source = Text(array_moved(tokens, device), array_moved(is_token, device))
     return PairBatch(
-        pair=SourceAndTarget(source, Text(moved(read, device))),
+        pair=SourceAndTarget(source, Text(array_moved(read, device))),
         answered_M=None,
-        target_M=moved(asked.ravel(), device),
+        target_M=array_moved(asked.ravel(), device),
         names=tuple(names),
         num_tokens=num_tokens,
-        share_M=moved(share_M, device),
+        share_M=array_moved(share_M, device),
     )
 
 
@@ -133,7 +136,7 @@ def source_text(sources: Pieces, device: str, length_step: int = 1) -> Text:
     # Without padding there is no need of a mask; but what is padded to few shapes should not have
     # one time and again and none the next, since compiled code is made anew for each.
     has_mask = length_step > 1 or not is_token.all()
-    return Text(moved(tokens, device), moved(is_token, device) if has_mask else None)
+    return Text(array_moved(tokens, device), array_moved(is_token, device) if has_mask else None)
 
 
 def target_grids(
@@ -163,10 +166,3 @@ def ended(rows: Pieces, shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDAr
         grid[number, : len(row)] = row
     grid[np.arange(len(rows)), lengths[: len(rows)]] = END_ID
     return grid, np.arange(shape[1]) <= lengths[:, None]
-
-
-def moved(values: NDArray[np.generic], device: str) -> Tensor:
-    """Returns an array as a tensor on a device."""
-    tensor = torch.from_numpy(np.ascontiguousarray(values))
-    # Pinned memory travels while the GPU works on the step before.
-    return tensor if device == "cpu" else tensor.pin_memory().to(device, non_blocking=True)

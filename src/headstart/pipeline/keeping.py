@@ -38,13 +38,15 @@ class Keeper:
 
     def after_step(self, state: TrainingState) -> None:
         """Saves where it is time to."""
-        if self.steps_between is not None:
-            is_due = state.step % self.steps_between == 0
-        else:
-            wait = max(FEWEST_SECONDS_BETWEEN, self.save_seconds / LARGEST_SHARE)
-            is_due = self.seconds_since >= min(wait, MOST_SECONDS_AT_RISK)
-        if is_due:
+        if self.is_due(state.step):
             self.keep(state)
+
+    def is_due(self, step: int) -> bool:
+        """Whether it is time to save after a step."""
+        if self.steps_between is not None:
+            return step % self.steps_between == 0
+        wait = max(FEWEST_SECONDS_BETWEEN, self.save_seconds / LARGEST_SHARE)
+        return self.seconds_since >= min(wait, MOST_SECONDS_AT_RISK)
 
     def keep(self, state: TrainingState) -> None:
         """Saves now, unless this very step is saved already."""

@@ -42,7 +42,7 @@ from headstart.pipeline.text_vectors import text_vectors
 from headstart.randomness import derive_seed
 from headstart.training.averaging import AveragedWeights
 from headstart.training.config import PlanConfig
-from headstart.training.loop import AfterStep, Trainer, TrainingState
+from headstart.training.loop import AfterStep, Trainer, TrainingState, Unattended
 from headstart.training.optimiser import Optimiser
 from headstart.training.precision import products_in
 from headstart.transfers.config import BestBy, TransferConfig
@@ -157,12 +157,18 @@ class LabelLearner:
         model.trunk.embedding.tokens.sparse = is_sparse
         return {"trunk.embedding.tokens.weight"} if is_sparse else set()
 
-    def trainer(self, after_step: AfterStep) -> Trainer:
+    def trainer(self, after_step: AfterStep, unattended: Unattended | None = None) -> Trainer:
         """Returns the loop over the examples."""
         objective = Labels(self.label_weights)
         batches = self.feature_batches if self.transfer.mode == "frozen" else Ahead(self.batches)
         return Trainer(
-            objective, self.recipe.learning, self.plan, batches, after_step, self.before_step
+            objective,
+            self.recipe.learning,
+            self.plan,
+            batches,
+            after_step,
+            self.before_step,
+            unattended=unattended,
         )
 
     @cached_property

@@ -30,7 +30,7 @@ from headstart.randomness import derive_seed
 from headstart.tokenizers.tokenizer import Tokenizer
 from headstart.training.averaging import AveragedWeights, load
 from headstart.training.config import PlanConfig
-from headstart.training.loop import AfterStep, Trainer, TrainingState
+from headstart.training.loop import AfterStep, Trainer, TrainingState, Unattended
 from headstart.training.optimiser import Optimiser
 from headstart.training.precision import products_in
 
@@ -69,7 +69,7 @@ class LanguageLearner:
             average=AveragedWeights(model, decay) if decay else None,
         )
 
-    def trainer(self, after_step: AfterStep) -> Trainer:
+    def trainer(self, after_step: AfterStep, unattended: Unattended | None = None) -> Trainer:
         """Returns the loop over this text, which is made ready one step ahead."""
         batches = Ahead(self.batches)
         return Trainer(
@@ -80,6 +80,7 @@ class LanguageLearner:
             after_step,
             # How many candidates are drawn differs from step to step.
             is_always_alike=self.recipe.learning.head != "sampled",
+            unattended=unattended,
         )
 
     def batches(self, step: int) -> Sequence[Batch]:

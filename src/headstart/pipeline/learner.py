@@ -12,7 +12,7 @@ from headstart.models.model import Model
 from headstart.pipeline.recipe import Recipe
 from headstart.training.allocator import keep_freed_memory
 from headstart.training.config import PlanConfig
-from headstart.training.loop import AfterStep, Trainer, TrainingState
+from headstart.training.loop import AfterStep, Trainer, TrainingState, Unattended
 
 ShouldStop = Callable[[], bool]
 
@@ -79,7 +79,7 @@ class Learner(Protocol):
     def new_state(self) -> TrainingState:
         """Returns a model with its first weights, before any step."""
 
-    def trainer(self, after_step: AfterStep) -> Trainer:
+    def trainer(self, after_step: AfterStep, unattended: Unattended | None = None) -> Trainer:
         """Returns the loop over what is learned from."""
 
     def validate(self, state: TrainingState, should_stop: ShouldStop = never) -> Scores:

@@ -6,19 +6,11 @@ A run that was just begun and one that was killed take the same way; only the st
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
-
-from headstart.checkpoints.checkpoint import (
-    Checkpoint,
-    Groups,
-    newest_checkpoint,
-    save_checkpoint,
-    size_of,
-)
+from headstart.checkpoints.checkpoint import Checkpoint, newest_checkpoint, save_checkpoint
 from headstart.checkpoints.tensor_file import write_tensors
 from headstart.errors import DivergedError, RunError
 from headstart.files import (
@@ -47,12 +39,19 @@ from headstart.pipeline.run_files import (
     WEIGHTS_FILE,
 )
 from headstart.pipeline.run_log import RunLog, read_log
+from headstart.pipeline.state_tensors import (
+    best_weights,
+    groups_of,
+    planned_bytes,
+    require_numbers,
+    weights_of,
+)
 from headstart.pipeline.tensorboard import TENSORBOARD_FOLDER, tensorboard_writer
 from headstart.pipeline.watch import StepProgress, Watch
 from headstart.reports.figures import training_curves
 from headstart.reports.figures.style import FORMATS, render
 from headstart.training.averaging import load
-from headstart.training.loop import StepReport, TrainingState
+from headstart.training.loop import StepReport, TrainingState, Unattended
 
 # Two checkpoints that are kept, the one being written, and the final weights.
 NUM_CHECKPOINTS_AT_ONCE = 3
@@ -93,7 +92,8 @@ class TrainingRun:
         try:
             # A run that had enough when it was stopped has no step to do.
             if not self.is_done(state):
-                self.learner.trainer(self.after_step).run(state)
+                unattended = Unattended(attends=self.attends, note=self.note)
+                self.learner.trainer(self.after_step, unattended).run(state)
         except DivergedError:
             # The step was not taken, so the state is good, unless it was spoiled before.
             with contextlib.suppress(DivergedError):
@@ -150,17 +150,35 @@ class TrainingRun:
 
     def after_step(self, state: TrainingState, report: StepReport) -> bool:
         """Logs, validates, saves and shows as the plan says; returns whether to stop."""
-        plan = self.learner.plan
-        is_last = state.step == plan.num_steps
-        if state.step % plan.steps_between_logs == 0 or is_last:
-            self.write_line(step_row(report) | self.clock(state, report))
-        self.owes_validation = state.step % plan.steps_between_validations == 0 or is_last
+        self.log_step(report)
+        self.owes_validation = self.is_looked_at(state.step)
         if self.owes_validation:
             self.validate(state)
         self.last.offer(state.step, lambda: weights_of(state))
         self.keeper.after_step(state)
-        self.watch.show(self.progress(state, report))
+        self.watch.show(self.progress(report))
         return self.watch.should_stop() or self.is_done(state)
+
+    def attends(self, step: int) -> bool:
+        """Whether the state after a step is looked at or kept, or is where the run stops."""
+        is_wanted = self.is_looked_at(step) or step in self.last.steps
+        return is_wanted or self.keeper.is_due(step) or self.watch.should_stop()
+
+    def note(self, report: StepReport) -> None:
+        """Logs and shows a step whose state nobody looks at."""
+        self.log_step(report)
+        self.watch.show(self.progress(report))
+
+    def is_looked_at(self, step: int) -> bool:
+        """Whether held-out data is looked at after a step."""
+        plan = self.learner.plan
+        return step % plan.steps_between_validations == 0 or step == plan.num_steps
+
+    def log_step(self, report: StepReport) -> None:
+        """Logs a step, where the plan says so."""
+        plan = self.learner.plan
+        if report.step % plan.steps_between_logs == 0 or report.step == plan.num_steps:
+            self.write_line(step_row(report) | self.clock(report))
 
     def validate(self, state: TrainingState) -> None:
         """Looks at held-out text, and keeps the weights that do best there."""
@@ -288,23 +306,23 @@ class TrainingRun:
         """The time that the run has taken so far, interruptions aside."""
         return self.seconds_before + time.monotonic() - self.began_at
 
-    def clock(self, state: TrainingState, report: StepReport) -> dict[str, float]:
+    def clock(self, report: StepReport) -> dict[str, float]:
         """Returns what only a clock knows of a step."""
         seconds = time.monotonic() - self.began_at
-        rate = (state.step - self.began_step) * report.num_tokens / max(seconds, 1e-9)
+        rate = (report.step - self.began_step) * report.num_tokens / max(seconds, 1e-9)
         return {"seconds": round(self.seconds, 3), "tokens_per_second": round(rate, 1)}
 
-    def progress(self, state: TrainingState, report: StepReport) -> StepProgress:
+    def progress(self, report: StepReport) -> StepProgress:
         """Returns how far the run is, for the screen."""
         num_steps = self.learner.plan.num_steps
         seconds = time.monotonic() - self.began_at
-        per_step = seconds / max(1, state.step - self.began_step)
+        per_step = seconds / max(1, report.step - self.began_step)
         return StepProgress(
-            step=state.step,
+            step=report.step,
             num_steps=num_steps,
             loss=report.loss,
             tokens_per_second=report.num_tokens / max(per_step, 1e-9),
-            seconds_left=per_step * (num_steps - state.step),
+            seconds_left=per_step * (num_steps - report.step),
             seconds_since_checkpoint=self.keeper.seconds_since,
         )
 
@@ -319,43 +337,6 @@ def step_row(report: StepReport) -> dict[str, object]:
         "rate": report.rate,
         "norm": report.norm,
     }
-
-
-def groups_of(state: TrainingState) -> Iterator[tuple[str, dict[str, Tensor]]]:
-    """Yields the tensors that a state consists of, in groups."""
-    yield "weights", weights_of(state)
-    yield "optimiser", dict(state.optimiser.tensors())
-    if state.average is not None:
-        yield "average", state.average.tensors
-
-
-def require_numbers(step: int, groups: Groups) -> None:
-    """Raises an error for a tensor that is infinite or none somewhere, before it is kept."""
-    for group, tensors in groups.items():
-        for name, tensor in tensors.items():
-            if not tensor.isfinite().all():
-                raise DivergedError(
-                    f"After step {step:,} a value in {name} ({group}) is no number; that was not "
-                    "kept. Go on from the last checkpoint, or begin again with a lower learning "
-                    "rate."
-                )
-
-
-def weights_of(state: TrainingState) -> dict[str, Tensor]:
-    """Returns the learned weights by name; a tied matrix has one."""
-    return {name: weights.detach() for name, weights in state.model.named_parameters()}
-
-
-def best_weights(state: TrainingState) -> dict[str, Tensor]:
-    """Returns a copy of the weights that were just validated, out of the device's memory."""
-    tensors = weights_of(state) if state.average is None else state.average.tensors
-    return {name: tensor.to("cpu", copy=True) for name, tensor in tensors.items()}
-
-
-def planned_bytes(state: TrainingState, num_sets: int) -> int:
-    """Returns about how many bytes a checkpoint will take: weights, two moments, other sets."""
-    num_copies = 3 + num_sets + (state.average is not None)
-    return num_copies * size_of({"weights": weights_of(state)})
 
 
 def write_curves(folder: Path) -> None:

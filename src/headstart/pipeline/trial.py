@@ -6,7 +6,7 @@ import time
 from itertools import count
 
 from headstart.pipeline.learner import Learner
-from headstart.training.loop import TrainingState
+from headstart.training.loop import NOBODY, TrainingState, unattended_step
 
 NUM_WARM_STEPS, NUM_TIMED_STEPS = 2, 5
 # Fast steps are timed for so long: on a GPU the first ones of each shape are slower. Slow ones may
@@ -21,15 +21,16 @@ def seconds_of_a_step(learner: Learner, state: TrainingState, seconds: float) ->
 
     Steps that compile say nothing of the others: the run that follows finds all of it compiled.
     """
-    trainer = learner.trainer(lambda _state, _report: False)
+    trainer = learner.trainer(lambda _state, _report: False, NOBODY)
     judged = trainer.judged(state)
+    do_step = unattended_step(trainer, state, judged)
     compiling: list[float] = []
     timed: list[float] = []
     played: list[float] = []
     for step in count():
         num_played, num_before = judged.num_played, num_compiled()
         started_at = time.perf_counter()
-        trainer.do_step(state, judged, trainer.batches(step))
+        do_step()
         duration = time.perf_counter() - started_at
         if step < NUM_WARM_STEPS or num_compiled() > num_before:
             compiling.append(duration)

@@ -15,6 +15,7 @@ from headstart.randomness import derive_seed
 from headstart.training.averaging import AveragedWeights
 from headstart.training.clipping import clip_gradients
 from headstart.training.config import LearningConfig, PlanConfig
+from headstart.training.late_values import LateValues
 from headstart.training.optimiser import Optimiser
 from headstart.training.precision import products_in
 from headstart.training.recorded import RecordedSteps
@@ -54,6 +55,38 @@ class StepReport:
 
 # Called after each step; says whether to stop there.
 AfterStep = Callable[[TrainingState, StepReport], bool]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unattended:
+    """Steps after which nobody looks at the state, so that a GPU need not wait for their reports.
+
+    The next step is launched before the values of such a one are read.
+    """
+
+    attends: Callable[[int], bool]
+    """Whether someone will look at the state after a step, or stop there."""
+    note: Callable[[StepReport], None]
+    """Takes in the report of a step that nobody attends, once the next one is launched."""
+
+
+# Where steps are only done.
+NOBODY = Unattended(attends=lambda _step: False, note=lambda _report: None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launched:
+    """A step that is under way, or done."""
+
+    step: int
+    """The number of the step, from 1."""
+    rate: float
+    batches: Sequence[StepBatch]
+    names: Sequence[str]
+    read: Callable[[], list[float]]
+    """Waits for the values, in the order of their names."""
+
+
 # Called before each step, to set which weights learn in it.
 BeforeStep = Callable[[TrainingState], None]
 
@@ -95,14 +128,43 @@ class Trainer:
     before_step: BeforeStep = leave_as_it_is
     is_always_alike: bool = True
     """Whether steps of one shape do the same work, so that a GPU may record them."""
+    unattended: Unattended | None = None
+    """Which steps a GPU may leave behind unread; without it, none."""
 
     def run(self, state: TrainingState) -> None:
         """Does the steps that are left."""
         judged = self.judged(state)
+        if self.runs_ahead(state, judged):
+            self.run_ahead(state, judged)
+            return
         while state.step < self.plan.num_steps:
             report = self.do_step(state, judged, self.batches(state.step))
             if self.after_step(state, report):
                 return
+
+    def runs_ahead(self, state: TrainingState, judged: LossOfBatch) -> bool:
+        """Whether a step may be launched before the values of the last one are read."""
+        # An average would follow weights that a step has not moved.
+        is_whole = state.average is None and self.learning.accumulation == 1
+        return self.unattended is not None and judged.recorded is not None and is_whole
+
+    def run_ahead(self, state: TrainingState, judged: LossOfBatch) -> None:
+        """Does the steps that are left, reading what nobody attends one step later."""
+        assert self.unattended is not None
+        late: Launched | None = None
+        while state.step < self.plan.num_steps:
+            now = self.advance(state, judged, late)
+            is_last = state.step == self.plan.num_steps
+            late = None if is_last or self.unattended.attends(state.step) else now
+            if late is None and self.after_step(state, self.report(state, now)):
+                return
+
+    def advance(self, state: TrainingState, judged: LossOfBatch, late: Launched | None) -> Launched:
+        """Launches a step, and takes in the one before it where that is still unread."""
+        now = self.launch(state, judged, self.batches(state.step))
+        if late is not None and self.unattended is not None:
+            self.unattended.note(self.report(state, late))
+        return now
 
     def judged(self, state: TrainingState) -> LossOfBatch:
         """Returns the state's model in training, as one module with the objective."""
@@ -122,33 +184,44 @@ class Trainer:
         self, state: TrainingState, judged: LossOfBatch, batches: Sequence[StepBatch]
     ) -> StepReport:
         """Does one step; a loss or gradient that is no number leaves the state as it was."""
+        return self.report(state, self.launch(state, judged, batches))
+
+    def launch(
+        self, state: TrainingState, judged: LossOfBatch, batches: Sequence[StepBatch]
+    ) -> Launched:
+        """Begins a step, which on a GPU goes on by itself from here."""
         self.before_step(state)
         rate = learning_rate(state.step, self.plan.num_steps, self.learning)
-        values = self.learn(state, judged, batches, rate)
-        self.require_finite(state, values, batches)
-        norm = values.pop(NORM)
+        read = self.learn(state, judged, batches, rate)
         state.step += 1
+        names = [*total_counts(batches), NORM]
+        return Launched(step=state.step, rate=rate, batches=batches, names=names, read=read)
+
+    def report(self, state: TrainingState, launched: Launched) -> StepReport:
+        """Returns what a step did; where it was none, the state is that before it."""
+        values = dict(zip(launched.names, launched.read(), strict=True))
+        self.require_finite(state, launched, values)
         if state.average is not None:
-            state.average.follow(state.model, state.step)
-        num_tokens = sum(batch.num_tokens for batch in batches)
+            state.average.follow(state.model, launched.step)
+        norm = values.pop(NORM)
+        num_tokens = sum(batch.num_tokens for batch in launched.batches)
         return StepReport(
-            step=state.step, parts=values, rate=rate, norm=norm, num_tokens=num_tokens
+            step=launched.step, parts=values, rate=launched.rate, norm=norm, num_tokens=num_tokens
         )
 
     def learn(
         self, state: TrainingState, judged: LossOfBatch, batches: Sequence[StepBatch], rate: float
-    ) -> dict[str, float]:
-        """Moves the weights, unless a value is no number; returns the values by their names."""
-        names = [*total_counts(batches), NORM]
+    ) -> Callable[[], list[float]]:
+        """Moves the weights, unless a value is no number; returns what reads the values."""
         if judged.recorded is not None and len(batches) == 1:
             state.optimiser.set_rate(rate)
             self.seed_part(state.step, 0)
-            return dict(zip(names, judged.recorded.do(batches[0]).tolist(), strict=True))
+            return LateValues(judged.recorded.do(batches[0])).read
         value_V = self.values(state, self.backward(state.step, judged, batches))
-        values = dict(zip(names, value_V.tolist(), strict=True))
-        if all(map(math.isfinite, values.values())):
+        values: list[float] = value_V.tolist()
+        if all(map(math.isfinite, values)):
             state.optimiser.step(rate)
-        return values
+        return lambda: values
 
     def learn_on_device(
         self, state: TrainingState, judged: LossOfBatch, batch: StepBatch
@@ -191,18 +264,37 @@ class Trainer:
         return torch.stack([*(value.to(norm) for value in sums.values()), norm])
 
     def require_finite(
-        self, state: TrainingState, values: Mapping[str, float], batches: Sequence[StepBatch]
+        self, state: TrainingState, launched: Launched, values: Mapping[str, float]
     ) -> None:
-        """Raises an error for a value that is infinite or none, before it reaches the weights."""
+        """Raises an error for a value that is infinite or none, which has moved no weights."""
         for name, value in values.items():
             if not math.isfinite(value):
-                state.optimiser.forget_gradients()
-                rows = [row for batch in batches for row in batch.names]
+                # Nor has a step that was launched behind it.
+                state.step = launched.step - 1
+                state.optimiser.start_afresh()
+                rows = [row for batch in launched.batches for row in batch.names]
                 shown = "; ".join(rows[:3]) + (f"; and {len(rows) - 3:,} more" if rows[3:] else "")
                 raise DivergedError(
-                    f"In step {state.step + 1:,} the {name} became {value}. The step was not "
+                    f"In step {launched.step:,} the {name} became {value}. The step was not "
                     f"taken; it read {shown}. Look at that text, or choose a lower learning rate."
                 )
+
+
+def unattended_step(
+    trainer: Trainer, state: TrainingState, judged: LossOfBatch
+) -> Callable[[], None]:
+    """Returns what does one step after another, as a run does between its looks."""
+    runs_ahead = trainer.runs_ahead(state, judged)
+    late: Launched | None = None
+
+    def step() -> None:
+        nonlocal late
+        late = trainer.advance(state, judged, late)
+        if not runs_ahead:
+            trainer.report(state, late)
+            late = None
+
+    return step
 
 
 def seed_draws(seed: int, device: str) -> None:

@@ -45,6 +45,9 @@ class Optimiser:
             for is_sparse in (False, True)
         )
         betas = (config.beta1, config.beta2)
+        device = next((weights.device for weights in self.parameters.values()), None)
+        # Whether a step on a GPU was not sound: what is launched behind it must move nothing.
+        self._was_unsound = torch.zeros((), dtype=torch.bool, device=device)
         self._rates: DeviceRates | None = None
         self._parts: list[torch.optim.Optimizer] = []
         if dense:
@@ -82,11 +85,13 @@ class Optimiser:
     def move_if(self, is_sound: Tensor) -> None:
         """Moves the weights on a GPU at the rate that was set; where something is not sound, by 0.
 
-        Nobody waits to see which: the kernel itself leaves weights and moments as they were.
+        Nobody waits to see which: the kernel itself leaves weights and moments as they were. Nor
+        does any later step move them, until that was read and the optimiser starts afresh.
         """
+        self._was_unsound.logical_or_(~is_sound)
         for part in self._parts:
             # What gradient scaling uses to skip a step.
-            part.found_inf = (~is_sound).float()  # type: ignore[attr-defined]
+            part.found_inf = self._was_unsound.float()  # type: ignore[attr-defined]
             part.step()
             del part.found_inf  # type: ignore[attr-defined]
 
@@ -95,6 +100,11 @@ class Optimiser:
         for part in self._parts:
             if isinstance(part, RowwiseAdamW):
                 part.settle()
+
+    def start_afresh(self) -> None:
+        """Forgets a step that was not sound, and its gradients."""
+        self._was_unsound.zero_()
+        self.forget_gradients()
 
     def forget_gradients(self) -> None:
         """Drops the gradients of all parameters."""

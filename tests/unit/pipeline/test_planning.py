@@ -118,8 +118,11 @@ class FakeLearner:
     def new_state(self):
         return None
 
-    def trainer(self, _after_step):
+    def trainer(self, _after_step, _unattended):
         return self
+
+    def runs_ahead(self, _state, _judged) -> bool:
+        return False
 
     def judged(self, _state):
         return self
@@ -127,7 +130,10 @@ class FakeLearner:
     def batches(self, _step):
         return []
 
-    def do_step(self, _state, _judged, _batches) -> None:
+    def report(self, _state, _launched) -> None:
+        return None
+
+    def advance(self, _state, _judged, _late) -> None:
         self.num_steps += 1
         seconds = next(self.seconds)
         self.clock.now += seconds

@@ -21,6 +21,7 @@ from headstart.pipeline.run_folder import load_run, read_weights
 from headstart.pipeline.run_log import read_log
 from headstart.pipeline.watch import Watch
 from headstart.tokenizers.folder import save_tokenizer
+from headstart.training.loop import Trainer
 
 OBJECTIVES = ("causal", "masked", "masked+next")
 
@@ -99,6 +100,40 @@ def test_a_run_has_all_that_is_needed_to_use_it(wanted, objective, tmp_path):
         assert torch.equal(one, other)
     for name in ("manifest.json", "corpus.json", "corpus.sketch"):
         assert (folder / name).stat().st_size > 0
+
+
+@pytest.mark.parametrize("stop_at", [None, 5])
+def test_a_run_whose_steps_are_read_late_is_the_same_run(
+    wanted, recorded_on_a_processor, monkeypatch, tmp_path, stop_at
+):
+    ahead, plain = tmp_path / "ahead", tmp_path / "plain"
+    wish = wanted(budget=Budget(num_steps=25))
+    shown = []
+
+    def stopping(progress):
+        shown.append(progress.step)
+
+    watch = Watch(show=stopping, should_stop=lambda: stop_at is not None and stop_at in shown)
+    if stop_at is not None:
+        begin_and_stop(wish, ahead, watch)
+        # One step is under way when someone says stop, and is the last.
+        assert shown[-1] == stop_at + 1
+        resume_run(ahead, Resumption(), Watch())
+    else:
+        pretrain(wish, ahead, watch)
+        assert shown == list(range(1, 26))
+    assert recorded_on_a_processor
+    monkeypatch.setattr(Trainer, "runs_ahead", lambda *_: False)
+    pretrain(wish, plain)
+    one, other = read_weights(ahead), read_weights(plain)
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    assert rows_without_times(ahead) == rows_without_times(plain)
+
+
+def rows_without_times(folder):
+    times = {"seconds", "tokens_per_second"}
+    rows = read_log(folder / "log.jsonl")
+    return [{key: row[key] for key in row if key not in times} for row in rows]
 
 
 def test_the_same_wish_gives_the_same_weights_and_another_seed_others(wanted, tmp_path):

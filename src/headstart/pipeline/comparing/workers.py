@@ -25,6 +25,7 @@ from headstart.pipeline.watch import Watch
 SECONDS_BETWEEN_LOOKS = 0.2
 # A worker that was told to go has nothing left to do; after this long it is made to.
 SECONDS_TO_LEAVE = 5.0
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class AnyTask(Protocol):
@@ -160,12 +161,14 @@ def crew(num_workers: int, do: Do[Task]) -> Iterator[tuple[list[Worker[Task]], E
     stop = context.Event()
     workers: list[Worker[Task]] = []
     try:
-        for _ in range(num_workers):
-            ours, theirs = context.Pipe()
-            process = context.Process(target=serve, args=(theirs, stop, do))
-            process.start()
-            theirs.close()
-            workers.append(Worker(process, ours))
+        # A worker that was told to stop before it can ignore that would die of it.
+        with signals_held_back():
+            for _ in range(num_workers):
+                ours, theirs = context.Pipe()
+                process = context.Process(target=serve, args=(theirs, stop, do))
+                process.start()
+                theirs.close()
+                workers.append(Worker(process, ours))
         yield workers, stop
     finally:
         stop.set()
@@ -178,10 +181,30 @@ def crew(num_workers: int, do: Do[Task]) -> Iterator[tuple[list[Worker[Task]], E
             worker.process.join()
 
 
+@contextmanager
+def signals_held_back() -> Iterator[None]:
+    """Has signals to stop wait for the end of the block; who is born in it is born with that."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def ignore_signals() -> None:
+    """Has a worker ignore signals to stop, those too that were held back since it was born."""
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+
+
 def serve(line: Connection, stop: Event, do: Do[Task]) -> None:
     """Does one job after another until the line is closed; the life of a worker."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
+    ignore_signals()
     threading.Thread(target=end_with_parent, daemon=True).start()
     watch = Watch(should_stop=stop.is_set)
     while True:

@@ -34,7 +34,7 @@ from headstart.pipeline.translating.pair_tokenizers import PairTokenizers
 from headstart.randomness import derive_seed
 from headstart.training.averaging import AveragedWeights
 from headstart.training.config import PlanConfig
-from headstart.training.loop import AfterStep, Trainer, TrainingState
+from headstart.training.loop import AfterStep, Trainer, TrainingState, Unattended
 from headstart.training.optimiser import Optimiser
 from headstart.training.precision import products_in
 
@@ -139,7 +139,7 @@ class TranslationLearner:
             ours[name].copy_(tensor)
         return model
 
-    def trainer(self, after_step: AfterStep) -> Trainer:
+    def trainer(self, after_step: AfterStep, unattended: Unattended | None = None) -> Trainer:
         """Returns the loop over these pairs, which are made ready one step ahead."""
         return Trainer(
             self.objective,
@@ -148,6 +148,7 @@ class TranslationLearner:
             Ahead(self.batches),
             after_step,
             is_always_alike=self.is_recorded,
+            unattended=unattended,
         )
 
     @property

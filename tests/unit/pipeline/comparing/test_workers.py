@@ -9,9 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
-from chores import Chore, do_chore
+from chores import Chore, do_chore, serve_though_told_to_stop
 
 from headstart.errors import RunError
+from headstart.pipeline.comparing import workers
 from headstart.pipeline.comparing.workers import work_through
 
 TORTURE = str(Path(__file__).parents[3] / "torture")
@@ -51,6 +52,16 @@ def test_all_is_done_once(tmp_path, num_workers):
     begun = [int(path.read_text()) for path in tmp_path.glob("*.begun")]
     assert (os.getpid() in begun) == (num_workers == 1)
     assert not any(is_alive(number) for number in begun if number != os.getpid())
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be held back")
+def test_a_worker_that_is_told_to_stop_as_it_is_born_leaves_that_to_its_parent(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setattr(workers, "serve", serve_though_told_to_stop)
+    is_finished, done = work(chores(tmp_path, "a", "b"), 2)
+    assert is_finished
+    assert sorted(done) == ["a", "b"]
 
 
 @pytest.mark.parametrize(
