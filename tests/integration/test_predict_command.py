@@ -132,6 +132,7 @@ def test_a_decision_is_explained_in_one_page(invoke, tmp_path):
         (["a", "b", "--explain", "page.html"], "--explain is for one text"),
         (["--file", "b.txt", "--explain", "page.html"], "--explain is for one text"),
         (["a", "--explain", "page.pdf"], "Name a .html"),
+        (["a", "--explain", "page.html", "--precision", "bf16"], "adds up in single precision"),
         (["a\udcff"], "is not UTF-8"),
         (["a", "--device", "abacus"], "abacus"),
     ],

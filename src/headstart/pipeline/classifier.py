@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headstart.errors import DamagedFileError
+from headstart.pipeline.learner import ShouldStop, never
 from headstart.pipeline.run_files import RESULTS_FILE, is_finished, read_recipe, read_results
 from headstart.pipeline.run_folder import Run, load_run
 from headstart.pipeline.text_rows import TextReader, reader_of, transfer_of
@@ -68,9 +69,11 @@ def read_temperature(folder: Path) -> float:
     return float(temperature)
 
 
-def probabilities(classifier: Classifier, texts: Iterable[str]) -> Iterator[Numbers]:
+def probabilities(
+    classifier: Classifier, texts: Iterable[str], should_stop: ShouldStop = never
+) -> Iterator[Numbers]:
     """Yields the probability of each label for each text, in order. Shape (C,)."""
-    for vectors in vectors_of_parts(classifier, texts):
+    for vectors in vectors_of_parts(classifier, texts, should_stop):
         yield from judged(classifier, vectors)
 
 
@@ -88,14 +91,16 @@ def judged(classifier: Classifier, vector_ND: Tensor) -> Numbers:
     return probability_NC
 
 
-def vectors_of_parts(classifier: Classifier, texts: Iterable[str]) -> Iterator[Tensor]:
+def vectors_of_parts(
+    classifier: Classifier, texts: Iterable[str], should_stop: ShouldStop = never
+) -> Iterator[Tensor]:
     """Yields the vectors of some thousand texts at a time. Shape (N, D)."""
     model = classifier.run.model
     device = str(next(model.parameters()).device)
     for part in parts_of(texts):
         rows = classifier.reader.rows_of_all(part, torch.get_num_threads())
         with products_in(classifier.precision, device):
-            vector_ND = text_vectors(model, rows)
+            vector_ND = text_vectors(model, rows, should_stop)
         yield vector_ND
 
 

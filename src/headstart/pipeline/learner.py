@@ -26,6 +26,12 @@ def never() -> bool:
     return False
 
 
+def require_going_on(should_stop: ShouldStop) -> None:
+    """Ends what someone would rather not wait for."""
+    if should_stop():
+        raise ScoringStopped
+
+
 class Scores(Protocol):
     """What held-out text or examples say of a model."""
 

@@ -3,7 +3,7 @@
 Legend: N texts, C labels.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from headstart.models.config import MOST, require_whole
 from headstart.pipeline.calibrated_baseline import fit_baseline
 from headstart.pipeline.classifier import load_classifier, parts_of, probabilities
 from headstart.pipeline.examples import ExamplesConfig, Labelled
-from headstart.pipeline.learner import ScoringStopped, ShouldStop
+from headstart.pipeline.learner import ShouldStop, never, require_going_on
 from headstart.pipeline.planning import Place
 from headstart.pipeline.run_files import WEIGHTS_FILE, is_finished, read_recipe
 from headstart.pipeline.run_folder import recorded_sha256
@@ -57,7 +57,12 @@ class Teaching:
 
 
 def teach(
-    teaching: Teaching, examples: ExamplesConfig, labelled: Labelled, place: Place, watch: Watch
+    teaching: Teaching,
+    examples: ExamplesConfig,
+    labelled: Labelled,
+    place: Place,
+    watch: Watch,
+    should_stop: ShouldStop = never,
 ) -> Taught:
     """Draws the texts and has all teachers answer for each; the answers are their mean."""
     for teacher in teaching.teachers:
@@ -80,10 +85,7 @@ def teach(
     )
     if place.num_threads is not None:
         torch.set_num_threads(place.num_threads)
-    found = [
-        answers(one, labelled, while_going_on(drawn.texts, watch.should_stop), place)
-        for one in teaching.teachers
-    ]
+    found = [answers(one, labelled, drawn.texts, place, should_stop) for one in teaching.teachers]
     return Taught(
         texts=drawn.texts,
         names=[str(document.place) for document in drawn.documents],
@@ -102,37 +104,42 @@ def teach(
 
 
 def answers(
-    teacher: str | Path, labelled: Labelled, texts: Iterable[str], place: Place
+    teacher: str | Path,
+    labelled: Labelled,
+    texts: Sequence[str],
+    place: Place,
+    should_stop: ShouldStop = never,
 ) -> tuple[NDArray[np.float64], dict[str, Any]]:
     """Returns how likely each label is to one teacher, and who that is. Shape (N, C)."""
     if teacher == TFIDF:
         # One thread, as in a comparison, and so the same sums on any machine.
         with threadpool_limits(limits=1):
+            require_going_on(should_stop)
             fitted = fit_baseline(TFIDF, labelled, place.seed)
+            found = []
             # In parts: their words and characters take many times the room of the texts.
-            found = [fitted.probabilities(part) for part in parts_of(texts)]
+            for part in parts_of(texts):
+                require_going_on(should_stop)
+                found.append(fitted.probabilities(part))
             return np.concatenate(found), {"name": TFIDF} | dict(fitted.fitted.settings)
     folder = Path(teacher)
     facts = {"name": folder.resolve().name, "sha256": recorded_sha256(folder, WEIGHTS_FILE)}
-    return run_answers(folder, labelled.labels, texts, place.device), facts
+    return run_answers(folder, labelled.labels, texts, place.device, should_stop), facts
 
 
 def run_answers(
-    folder: Path, labels: Sequence[str], texts: Iterable[str], device: str
+    folder: Path,
+    labels: Sequence[str],
+    texts: Sequence[str],
+    device: str,
+    should_stop: ShouldStop = never,
 ) -> NDArray[np.float64]:
     """Returns the calibrated answers of a classifier, its labels in our order. Shape (N, C)."""
     classifier = load_classifier(folder, device)
     order = [classifier.labels.index(label) for label in labels]
     with full_precision():
-        return np.stack(list(probabilities(classifier, texts)))[:, order].astype(np.float64)
-
-
-def while_going_on(texts: Iterable[str], should_stop: ShouldStop) -> Iterator[str]:
-    """Yields texts until someone says stop: teachers may take minutes before a run's first step."""
-    for text in texts:
-        if should_stop():
-            raise ScoringStopped
-        yield text
+        rows = list(probabilities(classifier, texts, should_stop))
+    return np.stack(rows)[:, order].astype(np.float64)
 
 
 @contextmanager

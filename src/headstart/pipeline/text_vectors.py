@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from headstart.objectives.labels import Classifier, TextRows, to_label_batch, window_shares
-from headstart.pipeline.learner import ScoringStopped, ShouldStop, never
+from headstart.pipeline.learner import ShouldStop, never, require_going_on
 
 # Positions of one batch, padding included: more gain nothing on a processor, whose cache they fill;
 # a GPU is hardly warm with fewer.
@@ -30,8 +30,7 @@ def text_vectors(
     vector_RD = torch.empty(len(rows), model.trunk.config.width, device=weights.device)
     num_positions = NUM_POSITIONS_PER_BATCH[weights.device.type]
     for places in batches([len(rows[place]) for place in order], num_positions):
-        if should_stop():
-            raise ScoringStopped
+        require_going_on(should_stop)
         chosen = [order[place] for place in places]
         batch = to_label_batch([[rows[place]] for place in chosen], [], [], device)
         vector_RD[chosen] = batch.vectors(model).float()

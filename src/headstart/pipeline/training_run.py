@@ -112,8 +112,7 @@ class TrainingRun:
 
     def is_enough(self, state: TrainingState) -> bool:
         """Whether the learner has had enough, which is only asked where it was just looked at."""
-        is_looked_at = state.step % self.learner.plan.steps_between_validations == 0
-        return is_looked_at and self.learner.is_enough(state.step, self.best.step)
+        return self.is_looked_at(state.step) and self.learner.is_enough(state.step, self.best.step)
 
     def take_up(self, state: TrainingState, checkpoint: Checkpoint | None) -> None:
         """Brings a state to where a checkpoint left it."""

@@ -26,7 +26,7 @@ from headstart.pipeline.feeding import marks_for
 from headstart.pipeline.fitted_head import fitted_head
 from headstart.pipeline.label_learner import LabelLearner, steps_in_epoch, tidy_transfer
 from headstart.pipeline.label_split import as_split, with_taught
-from headstart.pipeline.learner import settle
+from headstart.pipeline.learner import ShouldStop, never, settle
 from headstart.pipeline.planning import Place, best_precision
 from headstart.pipeline.pretrain import fitting_tokenizer
 from headstart.pipeline.recipe import Recipe, with_vocabulary
@@ -94,8 +94,14 @@ def transfer(wanted: Transferring, folder: Path, watch: Watch | None = None) -> 
     return load_run(folder, wanted.place.device)
 
 
-def begin_transfer(wanted: Transferring, folder: Path, watch: Watch) -> None:
-    """Makes the folder of a transfer: tokenizer, examples, start; the recipe last."""
+def begin_transfer(
+    wanted: Transferring, folder: Path, watch: Watch, should_stop: ShouldStop = never
+) -> None:
+    """Makes the folder of a transfer: tokenizer, examples, start; the recipe last.
+
+    Teachers, who may take minutes, are asked whether to stop by `should_stop`, and not by the
+    watch: whoever is asked by that takes it that there is something to go on with.
+    """
     require_free(folder)
     if wanted.start is not None:
         read_start_recipe(wanted.start)
@@ -103,7 +109,7 @@ def begin_transfer(wanted: Transferring, folder: Path, watch: Watch) -> None:
     for line in labelled.complaints:
         watch.say(line)
     if wanted.teaching is not None:
-        taught = teach(wanted.teaching, wanted.examples, labelled, wanted.place, watch)
+        taught = teach(wanted.teaching, wanted.examples, labelled, wanted.place, watch, should_stop)
         labelled = replace(labelled, taught=taught)
     tokenizer = settled_tokenizer(wanted, labelled, watch)
     recipe = transfer_recipe(wanted, labelled, tokenizer)

@@ -162,7 +162,8 @@ class Trainer:
     def advance(self, state: TrainingState, judged: LossOfBatch, late: Launched | None) -> Launched:
         """Launches a step, and takes in the one before it where that is still unread."""
         now = self.launch(state, judged, self.batches(state.step))
-        if late is not None and self.unattended is not None:
+        if late is not None:
+            assert self.unattended is not None
             self.unattended.note(self.report(state, late))
         return now
 

@@ -26,6 +26,7 @@ from headstart.pipeline import learner, teaching, training_run
 from headstart.pipeline.calibrated_baseline import fit_baseline
 from headstart.pipeline.classifier import load_classifier, probabilities
 from headstart.pipeline.examples import ExamplesConfig, read_labelled
+from headstart.pipeline.learner import ScoringStopped
 from headstart.pipeline.planning import Place
 from headstart.pipeline.resumption import Resumption
 from headstart.pipeline.run_files import read_recipe, read_results
@@ -150,7 +151,7 @@ def test_answers_are_the_mean_of_what_calibrated_teachers_say(home):
 def test_answers_do_not_depend_on_what_the_process_did_before(home, monkeypatch):
     seen = []
 
-    def answered(_classifier, texts):
+    def answered(_classifier, texts, _should_stop):
         seen.append(torch.get_float32_matmul_precision())
         return iter(np.full((len(texts), 3), 1 / 3, dtype=np.float32))
 
@@ -180,6 +181,23 @@ def test_copies_of_held_out_texts_are_left_out_and_counted(home, tmp_path):
         )
     )
     assert clean_items(tmp_path, fresh.test) == [False] * 6
+
+
+def test_teachers_ask_whether_to_stop_where_they_are_told_to_and_never_the_watch(home, tmp_path):
+    wanted = taught_by(home, home / "teacher", "tfidf")
+    # Who is asked by the watch takes it that there is a step to keep.
+    watch = Watch(should_stop=lambda: pytest.fail("asked before there is anything to keep"))
+    begin_transfer(wanted, tmp_path / "begun", watch)
+    for num_asked in (1, 2, 3):
+        asked = iter(range(num_asked))
+        with pytest.raises(ScoringStopped):
+            begin_transfer(
+                wanted,
+                tmp_path / "stopped",
+                watch,
+                lambda asked=asked, last=num_asked - 1: next(asked) == last,
+            )
+        assert not (tmp_path / "stopped" / "recipe.json").exists()
 
 
 def test_tables_are_read_by_the_column_that_was_named(home, tmp_path):

@@ -12,7 +12,7 @@ from headstart.objectives.batch import to_batch
 from headstart.objectives.labels import to_label_batch
 from headstart.objectives.objective import StepRows
 from headstart.training.config import LearningConfig, PlanConfig
-from headstart.training.loop import Trainer, TrainingState
+from headstart.training.loop import Trainer, TrainingState, Unattended
 from headstart.training.optimiser import Optimiser
 from headstart.training.recorded import key_of, tensors_of, with_tensors
 
@@ -66,7 +66,7 @@ def test_only_a_gpu_records_and_not_where_bits_count():
 class Learned:
     """A toy that learns on a GPU for a few steps."""
 
-    def __init__(self, toy, name: str, *, is_recorded: bool) -> None:
+    def __init__(self, toy, name: str, *, is_recorded: bool, runs_ahead=False) -> None:
         objective, model = toy.objective(name), toy.model(name).cuda()
         for module in model.modules():
             if isinstance(module, Dropout):
@@ -81,6 +81,9 @@ class Learned:
             lambda step: [to_batch(stream.at(step), "cuda")],
             lambda _state, report: bool(self.reports.append(report)),
             is_always_alike=is_recorded,
+            unattended=Unattended(attends=lambda _: False, note=self.reports.append)
+            if runs_ahead
+            else None,
         )
 
     def weights(self):
@@ -88,9 +91,11 @@ class Learned:
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("runs_ahead", [False, True])
 @pytest.mark.parametrize("name", ["causal", "masked", "masked+next"])
-def test_recorded_steps_learn_what_steps_one_by_one_do(toy, name):
-    one, other = (Learned(toy, name, is_recorded=is_recorded) for is_recorded in (True, False))
+def test_recorded_steps_learn_what_steps_one_by_one_do(toy, name, runs_ahead):
+    one = Learned(toy, name, is_recorded=True, runs_ahead=runs_ahead)
+    other = Learned(toy, name, is_recorded=False)
     for each in (one, other):
         each.trainer.run(each.state)
     for report, expected in zip(one.reports, other.reports, strict=True):
@@ -114,12 +119,14 @@ def test_steps_are_recorded_once_they_are_known(toy):
 
 
 @pytest.mark.gpu
-def test_other_weights_learn_once_they_are_thawed(toy):
+@pytest.mark.parametrize("runs_ahead", [False, True])
+def test_other_weights_learn_once_they_are_thawed(toy, runs_ahead):
     def thaw_later(state):
         for name, weights in state.model.named_parameters():
             weights.requires_grad_(requires_grad=state.step >= 6 or "layers.0" not in name)
 
-    one, other = (Learned(toy, "causal", is_recorded=is_recorded) for is_recorded in (True, False))
+    one = Learned(toy, "causal", is_recorded=True, runs_ahead=runs_ahead)
+    other = Learned(toy, "causal", is_recorded=False)
     first = one.weights()
     for each in (one, other):
         replace(each.trainer, before_step=thaw_later).run(each.state)
@@ -129,9 +136,10 @@ def test_other_weights_learn_once_they_are_thawed(toy):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("runs_ahead", [False, True])
 @pytest.mark.parametrize("last_good", [1, 7])
-def test_a_recorded_step_that_is_no_number_moves_nothing(toy, last_good):
-    learned = Learned(toy, "masked", is_recorded=True)
+def test_a_recorded_step_that_is_no_number_moves_nothing(toy, last_good, runs_ahead):
+    learned = Learned(toy, "masked", is_recorded=True, runs_ahead=runs_ahead)
     batches, kept = learned.trainer.batches, {}
 
     def spoiled(step):

@@ -123,16 +123,27 @@ def check_wanted(wanted: Wanted) -> None:
         raise RecipeError(f"{what}. Give one text or several, or name a file with --file.")
     if wanted.texts.count(STANDARD_INPUT) > 1:
         raise RecipeError(f"Standard input ({STANDARD_INPUT}) can be read once. Name it once.")
-    if wanted.explain is not None and len(wanted.texts) != 1:
-        num_texts = f"{len(wanted.texts)} texts" if wanted.texts else "a file"
-        raise RecipeError(f"--explain is for one text, but there is {num_texts}. Give one TEXT.")
-    if wanted.explain is not None and wanted.explain.suffix.lower() not in {".html", ".htm"}:
-        raise RecipeError(f"Pages are written as .html, not as {wanted.explain}. Name a .html.")
+    if wanted.explain is not None:
+        check_explained(wanted, wanted.explain)
     if wanted.out is not None and wanted.out.suffix.lower() != ".csv":
         raise RecipeError(f"Labels are written as .csv, not as {wanted.out}. Name a .csv file.")
     for path in (wanted.out, wanted.explain):
         if path is not None:
             check_writable(path.parent)
+
+
+def check_explained(wanted: Wanted, page: Path) -> None:
+    """Raises an error for what cannot be explained, or not on such a page."""
+    if len(wanted.texts) != 1:
+        num_texts = f"{len(wanted.texts)} texts" if wanted.texts else "a file"
+        raise RecipeError(f"--explain is for one text, but there is {num_texts}. Give one TEXT.")
+    if page.suffix.lower() not in {".html", ".htm"}:
+        raise RecipeError(f"Pages are written as .html, not as {page}. Name a .html.")
+    if wanted.precision != "fp32":
+        raise RecipeError(
+            f"--explain adds up in single precision, but --precision is {wanted.precision}. Leave "
+            "one out."
+        )
 
 
 def text_documents(texts: list[str]) -> Iterator[Document]:

@@ -42,7 +42,7 @@ def run_task(task: Task, watch: Watch) -> bool:
             return True
         if not (task.folder / RECIPE_FILE).exists():
             try:
-                begin_transfer(task.transferring, task.folder, watch)
+                begin_transfer(task.transferring, task.folder, watch, watch.should_stop)
             except ScoringStopped:
                 return False
         return resume_transfer(task.folder, Resumption(), watch)

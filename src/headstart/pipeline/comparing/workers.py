@@ -161,7 +161,8 @@ def crew(num_workers: int, do: Do[Task]) -> Iterator[tuple[list[Worker[Task]], E
     stop = context.Event()
     workers: list[Worker[Task]] = []
     try:
-        # A worker that was told to stop before it can ignore that would die of it.
+        # A worker that was told to stop before it can ignore that would die of it. The event above
+        # has begun the process that tracks resources, whose start would let signals through again.
         with signals_held_back():
             for _ in range(num_workers):
                 ours, theirs = context.Pipe()
@@ -183,7 +184,7 @@ def crew(num_workers: int, do: Do[Task]) -> Iterator[tuple[list[Worker[Task]], E
 
 @contextmanager
 def signals_held_back() -> Iterator[None]:
-    """Has signals to stop wait for the end of the block; who is born in it is born with that."""
+    """Has this thread's signals to stop wait; whoever it bears in the block is born with that."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -26,7 +26,7 @@ from headstart.objectives.translation import (
     to_shaped_batch,
 )
 from headstart.pipeline.label_learner import tidy_transfer
-from headstart.pipeline.learner import Done, ScoringStopped, ShouldStop, never
+from headstart.pipeline.learner import Done, ShouldStop, never, require_going_on
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.translating.greedy_translations import greedy_translations
 from headstart.pipeline.translating.pair_rows import PairRows, ReadyPairs
@@ -280,9 +280,3 @@ class TranslationLearner:
     def tidy(self, folder: Path) -> None:
         """Removes the checkpoints and the start: a finished translator has only its weights."""
         tidy_transfer(folder)
-
-
-def require_going_on(should_stop: ShouldStop) -> None:
-    """Ends a look that someone would rather not wait for."""
-    if should_stop():
-        raise ScoringStopped
