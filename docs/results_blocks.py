@@ -66,13 +66,18 @@ class Drawing:
     figure: Figure
 
 
-def block(study: str) -> str:
-    """Returns what a study found, or that there is nothing yet."""
+def of_newest(study: str, shown: Callable[[Record], str]) -> str:
+    """Returns what is shown of a study's newest record, or that there is none yet."""
     try:
         record = newest(study)
     except FileNotFoundError:
         return NO_RECORD
-    return study_block(study, record)
+    return shown(record)
+
+
+def block(study: str) -> str:
+    """Returns what a study found, or that there is nothing yet."""
+    return of_newest(study, partial(study_block, study))
 
 
 def study_block(study: str, record: Record) -> str:
@@ -120,24 +125,16 @@ def write_result_figures(folder: Path) -> list[Path]:
     return paths
 
 
-def by_labels() -> str:
+def by_labels(record: Record) -> str:
     """Returns how good `strong` is beside TF-IDF by the number of labels, for a first screen."""
-    try:
-        record = newest("strong")
-    except FileNotFoundError:
-        return NO_RECORD
     (results,) = record["comparisons"].values()
     comparison = comparison_of(results)
     table = size_table(comparison, comparison.verdict.test, "accuracy", "accuracy")
     return "\n\n".join([markdown(table), facts_of(results), provenance(record)])
 
 
-def best_way() -> str:
+def best_way(record: Record) -> str:
     """Returns how good the best way to learn the same labels is, for a first screen."""
-    try:
-        record = newest("every-way")
-    except FileNotFoundError:
-        return NO_RECORD
     (results,) = record["comparisons"].values()
     found = " ".join(best_sentences(comparison_of(results)))
     return "\n\n".join([found, provenance(record)])
@@ -145,6 +142,6 @@ def best_way() -> str:
 
 RESULT_BLOCKS: Mapping[str, Callable[[], str]] = {
     **{f"results-{study}": partial(block, study) for study in STUDIES},
-    "strong-by-labels": by_labels,
-    "strong-best-way": best_way,
+    "strong-by-labels": partial(of_newest, "strong", by_labels),
+    "strong-best-way": partial(of_newest, "every-way", best_way),
 }

@@ -6,6 +6,7 @@ weights themselves stay what they are: gradients, checkpoints and everything tha
 nothing of this, and a model that is told to learn, or moved, goes back to plain products.
 """
 
+from functools import cache
 from typing import Any, Literal
 
 import torch
@@ -28,6 +29,7 @@ def has_layouts() -> bool:
     return is_on and all(hasattr(torch.ops.mkldnn, name) for name in names)
 
 
+@cache
 def has_half_layouts() -> bool:
     """Says whether this processor multiplies by weights that are laid out in half precision."""
     return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())

@@ -17,7 +17,7 @@ from headstart.objectives.batch import Batch, to_batch
 from headstart.objectives.objective import Objective, StepRows, Stream
 from headstart.objectives.table import OBJECTIVES
 from headstart.pipeline.corpus_stores import CorpusStores
-from headstart.pipeline.learner import Done, ScoringStopped, ShouldStop, never, settle
+from headstart.pipeline.learner import Done, ShouldStop, never, require_going_on, settle
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.run_folder import Run
 from headstart.pipeline.samples import sample_of
@@ -110,8 +110,7 @@ class LanguageLearner:
         num_tokens = num_validation_tokens(self.plan.device)
         num_batches = max(1, num_tokens // self.recipe.tokens_per_step)
         for row in islice(rows, num_batches):
-            if should_stop():
-                raise ScoringStopped
+            require_going_on(should_stop)
             yield to_batch(row, self.plan.device)
 
     @property
