@@ -18,6 +18,10 @@ from headstart.models.masks import across, within
 from headstart.models.norms import new_norm
 from headstart.models.positions import RotaryPositions, Rotation, count_positions
 
+# With lengths unknown, PyTorch sums over rows and over positions in one kernel that takes three
+# times as long as reading its operands does: the backward of every norm.
+APART_FOR_ANY_SHAPE = "triton.mix_order_reduction"
+
 
 class Trunk(nn.Module):
     """A stack of blocks, causal or bidirectional; with a source, the decoder's half."""
@@ -79,8 +83,9 @@ class Trunk(nn.Module):
 
         One by one, since they are the same code: what is made for the first serves the others.
         """
+        options = compiler_options() if for_any_shape else None
         for block in self._blocks:
-            block.compile(dynamic=True if for_any_shape else None)
+            block.compile(dynamic=True if for_any_shape else None, options=options)
 
     @property
     def _blocks(self) -> list[Block]:
@@ -125,6 +130,13 @@ class EncoderDecoder(nn.Module):
     def encode(self, source: Text) -> Source:
         """Reads the source once, for any number of targets."""
         return Source(self.encoder(source), across(source))
+
+
+def compiler_options() -> dict[str, bool] | None:
+    """Returns what PyTorch's compiler is told of layers for any shape, if it knows the word."""
+    from torch._inductor import list_options
+
+    return {APART_FOR_ANY_SHAPE: False} if APART_FOR_ANY_SHAPE in list_options() else None
 
 
 def new_trunk(config: AnyTrunkConfig) -> Trunk | EncoderDecoder:
