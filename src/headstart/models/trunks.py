@@ -18,9 +18,9 @@ from headstart.models.masks import across, within
 from headstart.models.norms import new_norm
 from headstart.models.positions import RotaryPositions, Rotation, count_positions
 
-# With lengths unknown, PyTorch sums over rows and over positions in one kernel that takes three
-# times as long as reading its operands does: the backward of every norm.
-APART_FOR_ANY_SHAPE = "triton.mix_order_reduction"
+# In the backward of a norm PyTorch's compiler may sum over rows and over columns in one kernel,
+# which takes twice as long as one sum after the other.
+MIXED_SUMS = "triton.mix_order_reduction"
 
 
 class Trunk(nn.Module):
@@ -83,7 +83,7 @@ class Trunk(nn.Module):
 
         One by one, since they are the same code: what is made for the first serves the others.
         """
-        options = compiler_options() if for_any_shape else None
+        options = compiler_options()
         for block in self._blocks:
             block.compile(dynamic=True if for_any_shape else None, options=options)
 
@@ -133,10 +133,10 @@ class EncoderDecoder(nn.Module):
 
 
 def compiler_options() -> dict[str, bool] | None:
-    """Returns what PyTorch's compiler is told of layers for any shape, if it knows the word."""
+    """Returns what PyTorch's compiler is told beside its defaults, as far as it knows the word."""
     from torch._inductor import list_options
 
-    return {APART_FOR_ANY_SHAPE: False} if APART_FOR_ANY_SHAPE in list_options() else None
+    return {MIXED_SUMS: False} if MIXED_SUMS in list_options() else None
 
 
 def new_trunk(config: AnyTrunkConfig) -> Trunk | EncoderDecoder:

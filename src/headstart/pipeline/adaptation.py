@@ -11,15 +11,19 @@ from headstart.corpora.leaks.prepared import prepare
 from headstart.corpora.leaks.sketch import Sketch, merged
 from headstart.corpora.leaks.sketch_file import SKETCH_FILE, read_sketch
 from headstart.corpora.sources import find_files
+from headstart.corpora.tables import source_sha256
 from headstart.errors import DataError, RecipeError
+from headstart.files import cache_folder, json_digest, write_json
 from headstart.models.config import TrunkConfig
 from headstart.models.heads.config import ModelConfig
-from headstart.pipeline.corpus_stores import CorpusConfig
+from headstart.pipeline.corpus_stores import CorpusConfig, source_hashes
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.run_files import read_recipe
 from headstart.pipeline.watch import Watch
 
 NUM_PLACES_TOLD = 3
+# Raise it when a text would be taken for a copy otherwise than before.
+KEPT_OUT_VERSION = 1
 
 
 def require_fitting_start(start: Path, recipe: Recipe) -> None:
@@ -76,12 +80,16 @@ def require_kept_out(config: CorpusConfig, names: Sequence[str], watch: Watch) -
     """Raises an error where text that must stay unseen, such as a test, is in a corpus."""
     if not names:
         return
+    passed = passed_file(config, names)
+    if passed.exists():
+        return
     finder = CorpusCopyFinder(prepare({"kept out": kept_out_texts(config, names)}))
     paths = [Path(name) for name in (*config.corpus, *config.valid)]
     for document in watch.read(paths, config.reading(), "Holding the text against the test"):
         finder.see(document.place, words(document.plain))
     (found,) = finder.found()
     if not found.copies:
+        write_json(passed, {"kept out": list(names), "of": [str(path) for path in paths]})
         return
     first = "; ".join(
         f"{copy.item.place}, is {copy.first}" for copy in found.copies[:NUM_PLACES_TOLD]
@@ -93,10 +101,24 @@ def require_kept_out(config: CorpusConfig, names: Sequence[str], watch: Watch) -
     )
 
 
-def kept_out_texts(config: CorpusConfig, names: Sequence[str]) -> list[Example]:
-    """Returns the texts of tables and text files, whatever their labels."""
+def passed_file(config: CorpusConfig, names: Sequence[str]) -> Path:
+    """Returns the file in the user's cache that says of this very text that all is kept out."""
+    kept_out = [source_sha256(path) for path in kept_out_files(names)]
+    reading = [config.documents, config.text_column, config.skips_bad]
+    corpus = list(source_hashes(config).values())
+    key = json_digest([KEPT_OUT_VERSION, corpus, kept_out, reading])
+    return cache_folder() / "kept-out" / f"{key[:24]}.json"
+
+
+def kept_out_files(names: Sequence[str]) -> list[Path]:
+    """Returns the files of text that must stay unseen; of a pair of files the one with texts."""
     texts = (
         name.partition(PAIR_SEPARATOR)[0] if not Path(name).exists() else name for name in names
     )
-    documents = Watch().read(find_files(list(texts)), config.reading(), "")
+    return find_files(list(texts))
+
+
+def kept_out_texts(config: CorpusConfig, names: Sequence[str]) -> list[Example]:
+    """Returns the texts of tables and text files, whatever their labels."""
+    documents = Watch().read(kept_out_files(names), config.reading(), "")
     return [Example(document.plain, "", document.place) for document in documents]

@@ -13,7 +13,7 @@ from headstart.models.heads.label import LabelHead
 from headstart.models.initialisation import initialise
 from headstart.models.inputs import SourceAndTarget, Text
 from headstart.models.model import Model, new_head, new_model
-from headstart.models.trunks import Trunk
+from headstart.models.trunks import MIXED_SUMS, Trunk
 from headstart.pipeline.recipe import model_for, with_vocabulary
 
 TWO_LABELS = LabelHeadConfig(num_labels=2, pooling="last")
@@ -101,3 +101,14 @@ def test_a_trunk_has_the_same_first_weights_under_any_head_and_with_none(reader)
     initialise(alone, seed=0)
     under = reader.trunk.state_dict()
     assert all(torch.equal(under[name], tensor) for name, tensor in alone.state_dict().items())
+
+
+@pytest.mark.parametrize(
+    ("known", "told"), [([MIXED_SUMS], {MIXED_SUMS: False}), (["another"], None)]
+)
+def test_the_compiler_is_told_only_what_it_knows(reader, monkeypatch, known, told):
+    seen = []
+    monkeypatch.setattr("torch._inductor.list_options", lambda: known)
+    monkeypatch.setattr(torch.nn.Module, "compile", lambda _layer, **given: seen.append(given))
+    reader.trunk.compile_layers(for_any_shape=True)
+    assert seen == [{"dynamic": True, "options": told}] * len(reader.trunk.layers)

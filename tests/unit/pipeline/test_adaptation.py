@@ -11,7 +11,7 @@ from headstart.corpora.leaks.sketch_file import read_sketch
 from headstart.corpora.places import Place as Where
 from headstart.errors import DataError, RecipeError
 from headstart.files import read_sealed_json
-from headstart.pipeline import training_run
+from headstart.pipeline import adaptation, training_run
 from headstart.pipeline.check import check_run
 from headstart.pipeline.corpus_stores import CorpusConfig
 from headstart.pipeline.planning import Budget, Place
@@ -117,6 +117,30 @@ def test_texts_of_a_test_are_found_in_the_corpus_whatever_their_case_and_signs(w
     assert not (tmp_path / "run" / "recipe.json").exists()
     clean = [text for number, text in enumerate(texts) if number not in {7, 90}]
     pretrain(wish(clean, kept_out=(str(test),)), tmp_path / "run")
+
+
+def test_text_that_was_held_against_a_test_is_held_again_only_against_another(
+    wish, toy, tmp_path, monkeypatch
+):
+    test = tmp_path / "test.txt"
+    test.write_text("a text that nobody has read\n")
+    made = wish(toy.documents(50), kept_out=(str(test),))
+    pretrain(made, tmp_path / "first")
+    monkeypatch.setattr(adaptation, "CorpusCopyFinder", lambda _texts: pytest.fail("held again"))
+    pretrain(made, tmp_path / "second")
+    test.write_text("another text that nobody has read\n")
+    with pytest.raises(pytest.fail.Exception, match="held again"):
+        pretrain(made, tmp_path / "third")
+
+
+def test_text_that_holds_a_test_is_refused_as_often_as_it_is_tried(wish, toy, tmp_path):
+    texts = toy.documents(50, sentences=(3, 5))
+    test = tmp_path / "test.txt"
+    test.write_text(f"{texts[7]}\n")
+    made = wish(texts, kept_out=(str(test),))
+    for _ in range(2):
+        with pytest.raises(DataError, match="holds 1 text"):
+            pretrain(made, tmp_path / "run")
 
 
 def test_held_out_text_must_not_be_the_tests_either(wish, toy, tmp_path):

@@ -54,21 +54,29 @@ class Sweeping:
 
     @property
     def place(self) -> Place:
-        """Where a job is done; on a processor by one thread, unless told otherwise."""
+        """Where a job is done; on a processor by one thread, unless told otherwise.
+
+        What jobs on a GPU leave to the processor they do with their share of its cores.
+        """
         place = self.wanted.place
-        is_gpu = place.device.startswith("cuda")
-        return place if is_gpu or place.num_threads else replace(place, num_threads=1)
+        if place.num_threads or (self.is_on_gpu and self.num_workers == 1):
+            return place
+        share = num_cores() // self.num_workers if self.is_on_gpu else 1
+        return replace(place, num_threads=max(1, share))
 
     @property
     def num_workers(self) -> int:
         """Jobs at once: as many as there are cores for; a GPU has one."""
         if self.wanted.num_workers is not None:
             return self.wanted.num_workers
-        if self.place.device.startswith("cuda"):
+        if self.is_on_gpu:
             return 1
-        num_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
-        cores = num_cores or os.cpu_count() or 1
-        return max(1, min(MOST_WORKERS, cores // (self.place.num_threads or 1)))
+        return max(1, min(MOST_WORKERS, num_cores() // (self.wanted.place.num_threads or 1)))
+
+    @property
+    def is_on_gpu(self) -> bool:
+        """Whether networks learn on a GPU."""
+        return self.wanted.place.device.startswith("cuda")
 
     def trunk_of(self, system: System) -> ComparedTrunk:
         """Returns the trunk whose weights or shape a network begins with."""
@@ -222,6 +230,12 @@ class Sweeping:
     def seconds_of(self, job: Job) -> float:
         """Returns how long a finished job took."""
         return float(read_results(self.jobs_folder / job.name)["seconds"])
+
+
+def num_cores() -> int:
+    """Returns the cores that this process may use."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
+    return allowed or os.cpu_count() or 1
 
 
 def deciding_settings(system: System, settings: TransferSettings) -> object:
