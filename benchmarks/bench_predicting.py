@@ -3,10 +3,12 @@
 One review of 100 pieces, again and again on one core: half of the answers come within p50, 95 %
 within p95. Then 2,000 reviews as long as the French book reviews in one go, with all threads.
 Both begin with text and end with a label and its probability; both have the documents' shape,
-drawn weights and the same vocabulary. The pipeline is asked in its own best ways: one review at a
-time, which pads nothing, and 16 at a time out of reviews that were sorted by length for it, which
-it does not do by itself. Then both once more with products in half precision: ours as `predict
---precision bf16` does them, theirs with all weights in it. Usage: bench_predicting.py [--tiny]
+drawn weights and the same vocabulary. Both judge a review by one piece, ours by the last, as the
+documents do, and the pipeline by the first; the mean of all pieces stands beside them. The pipeline
+is asked in its own best ways: one review at a time, which pads nothing, and 16 at a time out of
+reviews that were sorted by length for it, which it does not do by itself. Then both once more with
+products in half precision: ours as `predict --precision bf16` does them, theirs with all weights in
+it. Usage: bench_predicting.py [--tiny]
 """
 
 import os
@@ -19,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from drawn_classifier import shape_of, write_run
+from drawn_classifier import judged_by_last, shape_of, write_run
 from drawn_reviews import drawn_lengths, drawn_texts, drawn_tokenizer, drawn_words
 from record import alternate, ask
 from their_classifiers import their_pipeline
@@ -30,6 +32,7 @@ from headstart.pipeline.classifier import Classifier, load_classifier
 from headstart.pipeline.predict import predictions
 
 OURS, THEIRS = "headstart", "Hugging Face pipeline"
+OURS_MEAN = f"{OURS}, by the mean of all pieces"
 ONE_BY_ONE, SORTED = f"{THEIRS}, one by one", f"{THEIRS}, sorted by length, 16 at a time"
 IN_HALF = ", in bf16"
 NUM_PIECES = 100
@@ -103,9 +106,12 @@ def answered(folder: Path, *, is_tiny: bool) -> dict[str, object]:
     num_vocabulary = recipe.model.trunk.vocabulary_size
     words = drawn_words(NUM_WORDS_PER_PIECE * num_vocabulary)
     tokenizer = drawn_tokenizer(words, num_vocabulary)
-    write_run(folder, recipe, tokenizer)
-    classifier, pipe = load_classifier(folder, "cpu"), their_pipeline(recipe, tokenizer)
-    in_half = load_classifier(folder, "cpu", "bf16")
+    by_last, by_mean = folder / "last", folder / "mean"
+    write_run(by_last, judged_by_last(recipe), tokenizer)
+    write_run(by_mean, recipe, tokenizer)
+    classifier, pipe = load_classifier(by_last, "cpu"), their_pipeline(recipe, tokenizer)
+    mean_classifier = load_classifier(by_mean, "cpu")
+    in_half = load_classifier(by_last, "cpu", "bf16")
     half_pipe = their_pipeline(recipe, tokenizer, torch.bfloat16)
     num_rounds = 1 if is_tiny else NUM_ROUNDS
     # A mark stands before the pieces of a text.
@@ -114,6 +120,7 @@ def answered(folder: Path, *, is_tiny: bool) -> dict[str, object]:
     with one_core():
         one = {
             OURS: partial(our_label, classifier),
+            OURS_MEAN: partial(our_label, mean_classifier),
             THEIRS: lambda each: pipe(each)[0]["label"],
             OURS + IN_HALF: partial(our_label, in_half),
             THEIRS + IN_HALF: lambda each: half_pipe(each)[0]["label"],
@@ -125,6 +132,7 @@ def answered(folder: Path, *, is_tiny: bool) -> dict[str, object]:
     seconds = alternate(
         {
             OURS: partial(timed, lambda: our_labels(classifier, texts)),
+            OURS_MEAN: partial(timed, lambda: our_labels(mean_classifier, texts)),
             ONE_BY_ONE: partial(timed, lambda: pipe(texts, batch_size=1)),
             SORTED: partial(timed, lambda: pipe(in_order, batch_size=16)),
             OURS + IN_HALF: partial(timed, lambda: our_labels(in_half, texts)),

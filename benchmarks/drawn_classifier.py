@@ -48,6 +48,11 @@ def shape_of(*, is_tiny: bool) -> Recipe:
     return replace(recipe, model=replace(recipe.model, trunk=small), length=48)
 
 
+def judged_by_last(recipe: Recipe) -> Recipe:
+    """Returns a recipe whose texts are judged by their last piece, as the documents do it."""
+    return replace(recipe, pooling="last")
+
+
 def label_recipe(recipe: Recipe, num_examples: int) -> Recipe:
     """Returns the recipe of a cold transfer to two labels, as `transfer` settles it."""
     assert recipe.pooling is not None

@@ -144,6 +144,28 @@ class SelfAttention(nn.Module):
         query_BHTK, answers = self._project(hidden_BTD, rotation)
         return self._mix(query_BHTK, answers, visibility)
 
+    def at(
+        self,
+        place_B: Tensor,
+        asking_B1D: Tensor,
+        answering_BTD: Tensor,
+        visibility: Visibility,
+        rotation: Rotation | None,
+    ) -> Tensor:
+        """Returns the mix for one position of each row, which alone asks. Shape (B, 1, D)."""
+        width = answering_BTD.shape[-1]
+        query_B1D = self.query_key_value.outputs(asking_B1D, 0, width)
+        key_value_BTD = self.query_key_value.outputs(answering_BTD, width, 3 * width)
+        query_BHTK, key_BHTK, value_BHTK = (
+            split_heads(part, self.num_heads)
+            for part in (query_B1D, *key_value_BTD.chunk(2, dim=-1))
+        )
+        if rotation is not None:
+            query_BHTK = rotate(query_BHTK, rotation.at(place_B))
+            key_BHTK = rotate(key_BHTK, rotation)
+        visible = visibility.at(place_B, answering_BTD.shape[1]).ready_for(answering_BTD)
+        return self._mix(query_BHTK, KeysAndValues(key_BHTK, value_BHTK), visible)
+
     def weights(
         self, hidden_BTD: Tensor, visibility: Visibility, rotation: Rotation | None
     ) -> Tensor:

@@ -15,6 +15,7 @@ from headstart.models.dropout import Dropout
 from headstart.models.feed_forward import new_feed_forward
 from headstart.models.masks import Visibility
 from headstart.models.norms import new_norm
+from headstart.models.pooling import at_places
 from headstart.models.positions import Rotation
 
 Branch = Callable[[Tensor], Tensor]
@@ -57,6 +58,23 @@ class Block(nn.Module):
             hidden_BTD,
             lambda read_BTD: self.attention(read_BTD, visibility, rotation),
             None if source is None else lambda read_BTD: self.cross_attention(read_BTD, *source),
+        )
+
+    def at(
+        self,
+        place_B: Tensor,
+        hidden_BTD: Tensor,
+        visibility: Visibility,
+        rotation: Rotation | None,
+    ) -> Tensor:
+        """Returns the vector of one position of each row after this layer. Shape (B, 1, D)."""
+        answering_BTD = self.attention_norm(hidden_BTD) if self.is_pre_norm else hidden_BTD
+        return self._through(
+            at_places(hidden_BTD, place_B),
+            lambda asking_B1D: self.attention.at(
+                place_B, asking_B1D, answering_BTD, visibility, rotation
+            ),
+            None,
         )
 
     def extend(

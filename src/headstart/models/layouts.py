@@ -137,6 +137,11 @@ class Linear(Product, nn.Linear):
         """Returns the product with each row, and the bias added."""
         return self.product(input, self.bias)
 
+    def outputs(self, rows: Tensor, begin: int, end: int) -> Tensor:
+        """Returns only some of the outputs for each row, at the price of only those."""
+        bias = None if self.bias is None else self.bias[begin:end]
+        return F.linear(rows, self.weight[begin:end], bias)
+
 
 def lay_out(model: nn.Module) -> None:
     """Has all products of a model that is only used from here on take laid out weights."""

@@ -32,6 +32,18 @@ class Visibility(NamedTuple):
         bias_B1TS = None if self.bias_B1TS is None else self.bias_B1TS[row_B]
         return self._replace(may_attend_B1TS=self.may_attend_B1TS[row_B], bias_B1TS=bias_B1TS)
 
+    def at(self, place_B: Tensor, num_answering: int) -> "Visibility":
+        """Returns what one position of each row may attend to."""
+        if self.may_attend_B1TS is not None:
+            row_B = torch.arange(len(place_B), device=place_B.device)
+            may_attend_BS = self.may_attend_B1TS[:, 0].expand(len(place_B), -1, -1)[row_B, place_B]
+        elif self.is_causal:
+            answering_S = torch.arange(num_answering, device=place_B.device)
+            may_attend_BS = answering_S <= place_B[:, None]
+        else:
+            return self
+        return Visibility(is_causal=False, may_attend_B1TS=may_attend_BS[:, None, None])
+
     def ready_for(self, hidden_BTD: Tensor) -> "Visibility":
         """Returns the same with a bias for scores, unless a processor learns in single precision.
 

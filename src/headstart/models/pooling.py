@@ -10,16 +10,36 @@ import torch
 from torch import Tensor
 
 
+def first_place(is_token_BT: Tensor) -> Tensor:
+    """The first real position, where BERT gathers its text; any where there is none. Shape (B,)."""
+    num_before_B = (is_token_BT.cumsum(dim=1) == 0).sum(dim=1)
+    return num_before_B.clamp(max=is_token_BT.shape[1] - 1)
+
+
+def last_place(is_token_BT: Tensor) -> Tensor:
+    """The last real position, the only one of a causal trunk that has read all. Shape (B,)."""
+    return is_token_BT.shape[1] - 1 - first_place(is_token_BT.flip(1))
+
+
+def at_places(vector_BTD: Tensor, place_B: Tensor) -> Tensor:
+    """The vector of one position of each row. Shape (B, 1, D)."""
+    row_B = torch.arange(len(place_B), device=place_B.device)
+    return vector_BTD[row_B, place_B][:, None]
+
+
+def where_real(vector_BD: Tensor, is_token_BT: Tensor) -> Tensor:
+    """The vectors of texts, zeros for those of nothing but padding."""
+    return torch.where(is_token_BT.any(dim=1)[:, None], vector_BD, 0)
+
+
 def last(hidden_BTD: Tensor, is_token_BT: Tensor) -> Tensor:
-    """The last real position: the only one of a causal trunk that has read everything."""
-    is_last_BT = is_token_BT & (is_token_BT.flip(1).cumsum(dim=1).flip(1) == 1)
-    return mean(hidden_BTD, is_last_BT)
+    """The vector of the last real position."""
+    return where_real(at_places(hidden_BTD, last_place(is_token_BT))[:, 0], is_token_BT)
 
 
 def first(hidden_BTD: Tensor, is_token_BT: Tensor) -> Tensor:
-    """The first real position, where BERT gathers its text."""
-    is_first_BT = is_token_BT & (is_token_BT.cumsum(dim=1) == 1)
-    return mean(hidden_BTD, is_first_BT)
+    """The vector of the first real position."""
+    return where_real(at_places(hidden_BTD, first_place(is_token_BT))[:, 0], is_token_BT)
 
 
 def mean(hidden_BTD: Tensor, is_token_BT: Tensor) -> Tensor:
@@ -46,3 +66,5 @@ POOLINGS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
     "mean": mean,
     "first": first,
 }
+# Of the poolings that take one position, which one that is.
+PLACES: Mapping[str, Callable[[Tensor], Tensor]] = {"last": last_place, "first": first_place}

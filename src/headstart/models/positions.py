@@ -19,6 +19,11 @@ class Rotation(NamedTuple):
     cosine_B1TK: Tensor
     sine_B1TK: Tensor
 
+    def at(self, place_B: Tensor) -> "Rotation":
+        """Returns the rotation of one position of each row."""
+        row_B = torch.arange(len(place_B), device=place_B.device)
+        return Rotation(*(table_B1TK[row_B, :, place_B][:, :, None] for table_B1TK in self))
+
 
 def count_positions(text: Text) -> Tensor:
     """Numbers the real pieces of each document from 0, so that padding on the left moves none."""

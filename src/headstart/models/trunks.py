@@ -14,7 +14,7 @@ from headstart.models.cache import Cache, LayerCache
 from headstart.models.config import AnyTrunkConfig, EncoderDecoderConfig, TrunkConfig
 from headstart.models.embedding import Embedding
 from headstart.models.inputs import SourceAndTarget, Text
-from headstart.models.masks import across, within
+from headstart.models.masks import Visibility, across, within
 from headstart.models.norms import new_norm
 from headstart.models.positions import RotaryPositions, Rotation, count_positions
 
@@ -41,13 +41,23 @@ class Trunk(nn.Module):
 
     def forward(self, text: Text, source: Source | None = None) -> Tensor:
         """Returns a vector for each position. Shape (B, T, D)."""
-        self.config.check_length(text.tokens_BT.shape[1])
-        hidden_BTD, rotation = self._begin(text, count_positions(text))
-        visibility = within(text, self.config.direction).ready_for(hidden_BTD)
+        hidden_BTD, visibility, rotation = self._before_layers(text)
         for layer in self.layers:
             hidden_BTD = layer(hidden_BTD, visibility, rotation, source)
         normed_BTD: Tensor = self.norm(hidden_BTD)
         return normed_BTD
+
+    def at(self, place_B: Tensor, text: Text) -> Tensor:
+        """Returns the vector of one position of each row. Shape (B, D).
+
+        The last layer is done for these positions alone, since nothing comes after it.
+        """
+        hidden_BTD, visibility, rotation = self._before_layers(text)
+        *layers_before, last_layer = self._blocks
+        for layer in layers_before:
+            hidden_BTD = layer(hidden_BTD, visibility, rotation, None)
+        normed_B1D: Tensor = self.norm(last_layer.at(place_B, hidden_BTD, visibility, rotation))
+        return normed_B1D[:, 0]
 
     @torch.no_grad()
     def new_cache(self, source: Source | None = None) -> Cache:
@@ -91,6 +101,13 @@ class Trunk(nn.Module):
     def _blocks(self) -> list[Block]:
         """The layers, as what they are."""
         return cast("list[Block]", list(self.layers))
+
+    def _before_layers(self, text: Text) -> tuple[Tensor, Visibility, Rotation | None]:
+        """Returns what the layers read: vectors, who may attend to whom, and the rotation."""
+        self.config.check_length(text.tokens_BT.shape[1])
+        hidden_BTD, rotation = self._begin(text, count_positions(text))
+        visibility = within(text, self.config.direction).ready_for(hidden_BTD)
+        return hidden_BTD, visibility, rotation
 
     def _begin(self, text: Text, position_BT: Tensor) -> tuple[Tensor, Rotation | None]:
         """Returns the first vectors of a text, and the rotation of its queries and keys."""

@@ -53,7 +53,7 @@ class LabelBatch:
 
     def vectors(self, model: Classifier) -> Tensor:
         """Returns the vector by which each text is judged. Shape (N, D)."""
-        pooled_BD = model.head.pool(model.trunk(self.text), self.text)
+        pooled_BD = model.head.read(model.trunk, self.text)
         return pooled_BD if self.share_NB is None else self.share_NB.to(pooled_BD.dtype) @ pooled_BD
 
 

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from headstart.models.config import EncoderDecoderConfig, LayerConfig, TrunkConfig
+from headstart.models.heads.config import LabelHeadConfig
+from headstart.models.heads.label import LabelHead
 from headstart.models.initialisation import initialise
 from headstart.models.inputs import SourceAndTarget, Text
-from headstart.models.pooling import POOLINGS
+from headstart.models.pooling import POOLINGS, last_place
 from headstart.models.trunks import EncoderDecoder, Trunk, new_trunk
 
 VOCABULARY_SIZE = 11
@@ -168,6 +170,51 @@ def test_padding_never_changes_the_pooled_vector(config, pooling, case):
     for index, row in enumerate(case[0]):
         alone_1D = pool(trunk(plain(row)), torch.ones(1, len(row), dtype=torch.bool))
         assert_close(pooled_BD[index], alone_1D[0])
+
+
+@every_trunk
+@a_few_times
+@given(case=padded_rows(), data=st.data())
+def test_a_position_alone_is_what_it_is_among_all(config, case, data):
+    trunk, text = trunk_of(config), padded(*case)
+    places = st.integers(0, text.tokens_BT.shape[1] - 1)
+    place_B = torch.tensor([data.draw(places) for _ in case[0]])
+    assert_close(trunk.at(place_B, text), trunk(text)[range(len(place_B)), place_B])
+
+
+@every_trunk
+@pytest.mark.parametrize("place", [0, 2, 4])
+def test_a_position_of_a_row_without_padding_is_what_it_is_among_all(config, place):
+    trunk, text = trunk_of(config), plain([1, 2, 3, 4, 5])
+    assert_close(trunk.at(torch.tensor([place]), text), trunk(text)[:, place])
+
+
+@every_trunk
+@a_few_times
+@given(case=padded_rows())
+def test_a_position_alone_has_the_gradients_that_it_has_among_all(config, case):
+    trunk, text = trunk_of(config), padded(*case)
+    place_B = last_place(text.is_token_BT)
+    gradients = []
+    for vector_BD in (trunk.at(place_B, text), trunk(text)[range(len(place_B)), place_B]):
+        trunk.zero_grad()
+        vector_BD.square().sum().backward()
+        # A weight without a gradient has none of it either way.
+        gradients.append([0 if each.grad is None else each.grad for each in trunk.parameters()])
+    for alone, among_all in zip(*gradients, strict=True):
+        torch.testing.assert_close(alone, among_all, atol=1e-8, rtol=1e-8)
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+@every_trunk
+@a_few_times
+@given(case=padded_rows(), is_one_empty=st.booleans())
+def test_a_label_head_reads_what_it_would_pool(config, pooling, case, is_one_empty):
+    trunk, text = trunk_of(config), padded(*case)
+    if is_one_empty:
+        text.is_token_BT[0] = False
+    head = LabelHead(LabelHeadConfig(num_labels=2, pooling=pooling), config.layer.width)
+    assert_close(head.read(trunk, text), head.pool(trunk(text), text))
 
 
 @every_trunk

@@ -8,7 +8,8 @@ from torch import Tensor, nn
 
 from headstart.models.heads.config import LabelHeadConfig
 from headstart.models.inputs import Text
-from headstart.models.pooling import POOLINGS
+from headstart.models.pooling import PLACES, POOLINGS, where_real
+from headstart.models.trunks import Trunk
 
 
 class LabelHead(nn.Module):
@@ -26,7 +27,19 @@ class LabelHead(nn.Module):
 
     def pool(self, hidden_BTD: Tensor, text: Text) -> Tensor:
         """Returns the one vector by which a text is judged. Shape (B, D)."""
-        is_token_BT = text.is_token_BT
-        if is_token_BT is None:
-            is_token_BT = torch.ones_like(text.tokens_BT, dtype=torch.bool)
-        return POOLINGS[self.config.pooling](hidden_BTD, is_token_BT)
+        return POOLINGS[self.config.pooling](hidden_BTD, real_positions(text))
+
+    def read(self, trunk: Trunk, text: Text) -> Tensor:
+        """Returns the same from the text itself, by no more of a trunk than it takes. (B, D)."""
+        place_of = PLACES.get(self.config.pooling)
+        if place_of is None:
+            return self.pool(trunk(text), text)
+        is_token_BT = real_positions(text)
+        return where_real(trunk.at(place_of(is_token_BT), text), is_token_BT)
+
+
+def real_positions(text: Text) -> Tensor:
+    """Returns which positions are real. Shape (B, T)."""
+    if text.is_token_BT is not None:
+        return text.is_token_BT
+    return torch.ones_like(text.tokens_BT, dtype=torch.bool)

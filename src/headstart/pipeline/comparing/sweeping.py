@@ -25,7 +25,7 @@ from headstart.transfers.sweep import Decisive, Job, Sweep, System, jobs_of, new
 MOST_WORKERS = 8
 # The version of how jobs are done. Raise it when the same examples, trunk, settings and seed would
 # come out otherwise, so that no comparison mixes jobs of both.
-PROCEDURE = 4
+PROCEDURE = 5
 
 ShowSweep = Callable[[SweepProgress], None]
 # Jobs, and the settings that they are done by.
