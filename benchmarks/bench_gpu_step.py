@@ -14,29 +14,27 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from importlib.util import find_spec
 
 import torch
+from our_language_step import DrawnRows, our_step
 from record import alternate, keep
-from their_language_models import CompactModel, DocumentsModel, HuggingFaceModel
+from their_language_models import CompactModel, DocumentsModel, HuggingFaceModel, XTransformersModel
 from torch import Tensor, nn
 
-from headstart import Text, find_recipe, initialise, new_model
-from headstart.objectives.batch import Batch
-from headstart.objectives.causal import Causal
-from headstart.objectives.vocabulary_loss.chunked import summed_loss
+from headstart import find_recipe
 from headstart.objectives.vocabulary_loss.folded import aligned
 from headstart.pipeline.recipe import with_vocabulary
-from headstart.training.config import PlanConfig
-from headstart.training.loop import NOBODY, Trainer, TrainingState, unattended_step
-from headstart.training.optimiser import Optimiser
 
 # The first ones compile, load kernels and record.
 NUM_FIRST_STEPS, NUM_STEPS = 5, 8
 NUM_PROFILED, NUM_KERNELS_SHOWN = 3, 30
+X_TRANSFORMERS = "x-transformers, compiled"
 PEERS: dict[str, tuple[Callable[[int, int], nn.Module], int]] = {
     "torch.nn, as the documents wrote it, compiled": (DocumentsModel, 1),
     "hugging face GPT-2, compiled": (HuggingFaceModel, 1),
+    X_TRANSFORMERS: (XTransformersModel, 1),
     "in the style of nanoGPT, compiled": (CompactModel, 1),
     "in the style of nanoGPT, compiled, vocabulary padded": (CompactModel, 64),
 }
@@ -46,23 +44,23 @@ PEERS: dict[str, tuple[Callable[[int, int], nn.Module], int]] = {
 class Work:
     """The rows that everybody learns from, again and again."""
 
-    tokens: Tensor
-    target: Tensor
+    rows: DrawnRows
     num_pieces: int
     device: str
     is_compiled: bool
 
     @staticmethod
     def of(*, is_tiny: bool) -> "Work":
-        """Returns rows of drawn pieces, as uneven as those of a text."""
+        """Returns rows of a size."""
         sequences, length, num_pieces = (4, 32, 501) if is_tiny else (256, 256, 50_001)
         device = "cpu" if is_tiny else "cuda"
-        torch.manual_seed(0)
-        chances = 1 / torch.arange(1.0, num_pieces + 1)
-        rows = torch.multinomial(chances, sequences * (length + 1), replacement=True)
-        rows = rows.view(sequences, length + 1).to(device)
-        tokens, target = rows[:, :-1].contiguous(), rows[:, 1:].contiguous()
-        return Work(tokens, target, num_pieces, device, is_compiled=not is_tiny)
+        rows = DrawnRows.of(sequences, length, num_pieces, device)
+        return Work(rows, num_pieces, device, is_compiled=not is_tiny)
+
+    @property
+    def num_tokens(self) -> int:
+        """The pieces of a step."""
+        return self.rows.tokens.numel()
 
 
 def main() -> None:
@@ -82,13 +80,13 @@ def main() -> None:
     floor = {} if given.tiny else {"floor: three bare products": bare_products(work)}
     runs = {name: timing(step, work.device) for name, step in (steps | floor).items()}
     seconds = alternate(runs, 5 if given.tiny else 7)
-    rates = {name: work.tokens.numel() / row["median_seconds"] for name, row in seconds.items()}
+    rates = {name: work.num_tokens / row["median_seconds"] for name, row in seconds.items()}
     for name, rate in rates.items():
         print(f"{rate:14,.0f} tokens/s  {memory.get(name, {})}  {name}")
     if not given.tiny:
         answer = {
             "work": f"lab, causal, 256 x 256 pieces of {work.num_pieces:,}, a whole AdamW step",
-            "tokens": work.tokens.numel(),
+            "tokens": work.num_tokens,
             "seconds": seconds,
             "tokens_per_second": rates,
             "gibibytes": memory,
@@ -107,9 +105,12 @@ def arguments() -> argparse.Namespace:
 def contestants(work: Work) -> dict[str, Callable[[], Callable[[], object]]]:
     """Returns how each contestant gets ready to do steps, by name."""
     peers = {name: lambda peer=peer: peer_step(*peer, work) for name, peer in PEERS.items()}
+    if find_spec("x_transformers") is None:
+        print(f"Left out: {X_TRANSFORMERS}, which is not installed here.", file=sys.stderr)
+        del peers[X_TRANSFORMERS]
     ours = {
-        "headstart": lambda: our_step(work, None),
-        "headstart, packed documents": lambda: our_step(work, drawn_documents(work.tokens)),
+        "headstart": lambda: step_of(work, None),
+        "headstart, packed documents": lambda: step_of(work, drawn_documents(work.rows.tokens)),
     }
     return ours | peers
 
@@ -119,57 +120,25 @@ def drawn_documents(tokens: Tensor) -> Tensor:
     return (torch.rand(tokens.shape, device=tokens.device) < 0.01).long().cumsum(1)
 
 
-def our_step(work: Work, documents: Tensor | None) -> Callable[[], object]:
-    """Returns Headstart's step, by the same loop that `pretrain` runs."""
+def step_of(work: Work, documents: Tensor | None) -> Callable[[], object]:
+    """Returns Headstart's step."""
     recipe = with_vocabulary(find_recipe("lab"), work.num_pieces)
-    model = new_model(recipe.model)
-    initialise(model, seed=0)
-    model.to(work.device)
-    if work.is_compiled:
-        model.trunk.compile_layers()
-    plan = PlanConfig(
-        num_steps=100_000,
-        seed=0,
-        device=work.device,
-        num_threads=torch.get_num_threads(),
-        precision="bf16",
-        is_compiled=work.is_compiled,
-        is_deterministic=False,
-        steps_between_validations=100_000,
-        steps_between_logs=100_000,
-    )
-    batch = Batch(
-        text=Text(work.tokens, document_BT=documents),
-        answered_M=torch.arange(work.tokens.numel(), device=work.device),
-        target_M=work.target.flatten(),
-        first_P=None,
-        follows_P=None,
-        names=("drawn",),
-    )
-    learning = replace(recipe.learning, peak_rate=1e-4)
-    state = TrainingState(model, Optimiser(model, set(), learning), None)
-    trainer = Trainer(
-        Causal(summed_loss),
-        learning,
-        plan,
-        lambda _: [batch],
-        lambda *_: False,
-        unattended=NOBODY,
-    )
-    return unattended_step(trainer, state, trainer.judged(state))
+    return our_step(recipe, work.rows, "bf16", documents, is_compiled=work.is_compiled)
 
 
 def peer_step(
     new: Callable[[int, int], nn.Module], multiple: int, work: Work
 ) -> Callable[[], object]:
     """Returns the step of a peer."""
-    model = new(aligned(work.num_pieces, multiple), work.tokens.shape[1]).to(work.device).train()
+    model = (
+        new(aligned(work.num_pieces, multiple), work.rows.tokens.shape[1]).to(work.device).train()
+    )
     compiled = torch.compile(model) if work.is_compiled else model
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
 
     def step() -> None:
         with torch.autocast(work.device, dtype=torch.bfloat16):
-            loss = compiled(work.tokens, work.target)
+            loss = compiled(work.rows.tokens, work.rows.target)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
@@ -236,7 +205,7 @@ def wait(device: str) -> None:
 
 def bare_products(work: Work) -> Callable[[], object]:
     """Returns the three products of a head on a quarter of the positions, four times."""
-    size = work.tokens.numel() // 4
+    size = work.num_tokens // 4
     half = {"dtype": torch.bfloat16, "device": work.device}
     vectors = torch.randn(size, aligned(201, 8), **half)
     table = torch.randn(aligned(work.num_pieces, 64), aligned(201, 8), **half)

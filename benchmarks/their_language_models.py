@@ -100,3 +100,28 @@ class HuggingFaceModel(nn.Module):
     def forward(self, tokens: Tensor, target: Tensor) -> Tensor:
         """Returns the mean loss; what follows is given as it is, and not shifted once more."""
         return self.model(tokens, labels=tokens, shift_labels=target).loss
+
+
+class XTransformersModel(nn.Module):
+    """A decoder of that shape by `x-transformers`, with PyTorch's fused attention."""
+
+    def __init__(self, num_pieces: int, length: int) -> None:
+        super().__init__()
+        from x_transformers import Decoder, TransformerWrapper
+
+        self.model = TransformerWrapper(
+            num_tokens=num_pieces,
+            max_seq_len=length,
+            attn_layers=Decoder(
+                dim=WIDTH,
+                depth=LAYERS,
+                heads=HEADS,
+                attn_dim_head=WIDTH // HEADS,
+                ff_mult=1,
+                attn_flash=True,
+            ),
+        )
+
+    def forward(self, tokens: Tensor, target: Tensor) -> Tensor:
+        """Returns the mean loss."""
+        return F.cross_entropy(self.model(tokens).flatten(0, 1), target.flatten())

@@ -171,21 +171,9 @@ def bench_cutting() -> str:
 
 
 def bench_head() -> str:
-    """The vocabulary's head alone and in a whole step, beside the plain form."""
-    try:
-        record = newest("head")
-    except FileNotFoundError:
-        return "Not measured yet: `python benchmarks/bench_head.py` makes the record."
-    lines = ["| a training step of `lab` | seconds | tokens/s | times the first |", RULE_OF_FOUR]
-    for name, row in record["step"]["seconds"].items():
-        seconds, ratio = row["median_seconds"], record["step"]["ratios"][name]
-        speed = record["tokens"] / seconds
-        lines.append(f"| {name} | {seconds:.3f} | {speed:,.0f} | {ratio:.2f} |")
-    lines += [
-        "",
-        "| the head alone, by positions x pieces | plain | chunked | times |",
-        RULE_OF_FOUR,
-    ]
+    """The vocabulary's head alone, beside the plain form."""
+    record = newest("head")
+    lines = ["| the head alone, by positions x pieces | plain | chunked | times |", RULE_OF_FOUR]
     for shape, case in record["heads"].items():
         plain, _, chunked = (row["median_seconds"] for row in case["seconds"].values())
         ratio = case["ratios"]["chunked, freed memory kept"]
@@ -196,6 +184,20 @@ def bench_head() -> str:
         chunked_bytes = record["head_bytes"]["chunked"][shape]
         lines.append(
             f"| {shape}, memory | {show_bytes(plain_bytes)} | {show_bytes(chunked_bytes)} | |"
+        )
+    return "\n".join([*lines, "", f"{record['work']}.", provenance(record)])
+
+
+def bench_language_step() -> str:
+    """Whole steps of the documents' language model on a processor, beside peers."""
+    record = newest("language-step")
+    columns = "seconds (lowest to highest) | tokens/s | times the first"
+    lines = [f"| a training step of `lab` | {columns} |", RULE_OF_FOUR]
+    for name, row in record["seconds"].items():
+        seconds, low, high = (row[f"{part}_seconds"] for part in ("median", "min", "max"))
+        lines.append(
+            f"| {name} | {seconds:.2f} ({low:.2f} to {high:.2f}) | "
+            f"{record['tokens'] / seconds:,.0f} | {record['ratios'][name]:.2f} |"
         )
     return "\n".join([*lines, "", f"{record['work']}.", provenance(record)])
 
@@ -436,6 +438,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "bench-leaks": bench_leaks,
     "bench-cutting": bench_cutting,
     "bench-head": bench_head,
+    "bench-language-step": bench_language_step,
     "bench-sampled-quality": bench_sampled_quality,
     "bench-pretraining": bench_pretraining,
     "bench-verdict-coverage": bench_verdict_coverage,

@@ -9,7 +9,7 @@ from study import Study, options_of
 
 ASKED = "How many epochs does a pretrained lab need to be as good as a cold one ever becomes?"
 BOOKS = "DATA/cls-books"
-SEQUENCES, MINUTES, SIZES, SEEDS = 128, 5, "1600", 5
+SEQUENCES, MINUTES, SIZES, SEEDS = 128, 3, "1600", 5
 RATES = "0.1,0.3,1,3"
 
 
@@ -21,7 +21,7 @@ def main() -> None:
     )
     study.pretrain(
         "headstart pretrain DATA/french-general.txt.xz DATA/french-reviews.txt.xz --recipe lab "
-        f"--tokenizer WORK/tokenizer --head sampled --sequences {SEQUENCES} --rate 0.004 --compile "
+        f"--tokenizer WORK/tokenizer --sequences {SEQUENCES} --rate 0.004 --compile "
         f"--keep-out {BOOKS}/valid.review.spm --keep-out {BOOKS}/test.review.spm "
         f"--minutes {study.minutes(MINUTES)} --out WORK/lab"
     )
