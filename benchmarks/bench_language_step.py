@@ -3,10 +3,10 @@
 32 x 256 pieces out of 50,001, the optimiser and clipping included. Headstart does the steps that
 `pretrain` does: with the exact head, or with a sample of the vocabulary, as it does by itself on a
 processor; products in half precision where the processor is made for it, then once more in single.
-The first peer is what the documents wrote in torch.nn, with the C library as it comes and with
-freed memory kept, as Headstart keeps it; then Hugging Face's GPT-2 and x-transformers in the same
-shape, with fused AdamW, in either precision. Each contestant has a process of its own, and they
-take turns. Usage: bench_language_step.py [--tiny]
+The first peer is what the documents wrote in torch.nn; then Hugging Face's GPT-2 and x-transformers
+in the same shape, with fused AdamW, in either precision. Each contestant has a process of its own,
+and they take turns; ours keeps freed memory, as `pretrain` does. 16 GiB are needed.
+Usage: bench_language_step.py [--tiny]
 """
 
 from collections.abc import Callable
@@ -53,12 +53,8 @@ def our_runs(head: HeadKind, precision: Precision, *, is_tiny: bool) -> dict[str
     return {STEP: partial(timed, our_step(recipe, rows, precision, is_compiled=False))}
 
 
-def their_runs(
-    new: NewModel, *, is_half: bool = False, keeps_memory: bool = False, is_tiny: bool
-) -> dict[str, Run]:
+def their_runs(new: NewModel, *, is_half: bool = False, is_tiny: bool) -> dict[str, Run]:
     """Returns the step of a peer."""
-    if keeps_memory:
-        keep_freed_memory()
     sequences, length, num_pieces = shape(is_tiny=is_tiny)
     rows = DrawnRows.of(sequences, length, num_pieces, "cpu")
     model = new(num_pieces, length).train()
@@ -85,7 +81,6 @@ def timed(step: Callable[[], object]) -> float:
 
 CONTESTANTS: dict[str, NewRuns] = {
     PLAIN: partial(their_runs, DocumentsModel),
-    "the same, freed memory kept": partial(their_runs, DocumentsModel, keeps_memory=True),
     "Hugging Face GPT-2": partial(their_runs, HuggingFaceModel),
     f"Hugging Face GPT-2{IN_HALF}": partial(their_runs, HuggingFaceModel, is_half=True),
     "x-transformers": partial(their_runs, XTransformersModel),
