@@ -15,12 +15,17 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 
 import torch
 from our_language_step import DrawnRows, our_step
 from record import alternate, keep
-from their_language_models import CompactModel, DocumentsModel, HuggingFaceModel, XTransformersModel
+from their_language_models import (
+    HAS_X_TRANSFORMERS,
+    CompactModel,
+    DocumentsModel,
+    HuggingFaceModel,
+    XTransformersModel,
+)
 from torch import Tensor, nn
 
 from headstart import find_recipe
@@ -105,7 +110,7 @@ def arguments() -> argparse.Namespace:
 def contestants(work: Work) -> dict[str, Callable[[], Callable[[], object]]]:
     """Returns how each contestant gets ready to do steps, by name."""
     peers = {name: lambda peer=peer: peer_step(*peer, work) for name, peer in PEERS.items()}
-    if find_spec("x_transformers") is None:
+    if not HAS_X_TRANSFORMERS:
         print(f"Left out: {X_TRANSFORMERS}, which is not installed here.", file=sys.stderr)
         del peers[X_TRANSFORMERS]
     ours = {

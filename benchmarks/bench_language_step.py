@@ -2,23 +2,30 @@
 
 32 x 256 pieces out of 50,001, the optimiser and clipping included. Headstart does the steps that
 `pretrain` does: with the exact head, or with a sample of the vocabulary, as it does by itself on a
-processor; products in half precision where the processor is made for it, then once more in single.
-The first peer is what the documents wrote in torch.nn; then Hugging Face's GPT-2 and x-transformers
-in the same shape, with fused AdamW, in either precision. Each contestant has a process of its own,
-and they take turns; ours keeps freed memory, as `pretrain` does. 16 GiB are needed.
-Usage: bench_language_step.py [--tiny]
+processor; in single precision and, where the processor is made for it, in half. The first peer is
+what the documents wrote in torch.nn, with the C library as it comes. Then the same, Hugging Face's
+GPT-2 and x-transformers in these widths, with fused AdamW, in either precision, and with freed
+memory kept, as `pretrain` keeps it. Each contestant has a process of its own, and they take turns;
+peers take up to 11 GB. Usage: bench_language_step.py [--tiny]
 """
 
+import ctypes
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
+from importlib.metadata import version
 from time import perf_counter
 
 import torch
 from our_language_step import DrawnRows, our_step
 from record import alternate, ask
-from their_language_models import DocumentsModel, HuggingFaceModel, XTransformersModel
+from their_language_models import (
+    HAS_X_TRANSFORMERS,
+    DocumentsModel,
+    HuggingFaceModel,
+    XTransformersModel,
+)
 from torch import nn
 from worker import NewRuns, Run, Worker
 
@@ -29,10 +36,14 @@ from headstart.training.allocator import keep_freed_memory
 from headstart.training.config import HeadKind, Precision
 
 PLAIN = "torch.nn, as the documents wrote it"
-IN_HALF, IN_SINGLE = ", in bf16", ", in single precision"
+EXACT, SAMPLED = "headstart, exact head", "headstart, sampled head"
+IN_HALF, KEPT = ", in bf16", ", freed memory kept"
+PEERS = {PLAIN: DocumentsModel, "Hugging Face GPT-2": HuggingFaceModel}
+if HAS_X_TRANSFORMERS:
+    PEERS["x-transformers"] = XTransformersModel
 SEQUENCES, LENGTH, NUM_PIECES = 32, 256, 50_001
 TINY = (2, 16, 301)
-NUM_ROUNDS, NUM_TINY_ROUNDS = 7, 1
+NUM_ROUNDS, NUM_TINY_ROUNDS = 5, 1
 STEP = "step"
 
 NewModel = Callable[[int, int], nn.Module]
@@ -53,13 +64,17 @@ def our_runs(head: HeadKind, precision: Precision, *, is_tiny: bool) -> dict[str
     return {STEP: partial(timed, our_step(recipe, rows, precision, is_compiled=False))}
 
 
-def their_runs(new: NewModel, *, is_half: bool = False, is_tiny: bool) -> dict[str, Run]:
+def their_runs(
+    new: NewModel, *, is_half: bool = False, keeps_memory: bool = False, is_tiny: bool
+) -> dict[str, Run]:
     """Returns the step of a peer."""
+    if keeps_memory:
+        keep_freed_memory()
     sequences, length, num_pieces = shape(is_tiny=is_tiny)
     rows = DrawnRows.of(sequences, length, num_pieces, "cpu")
     model = new(num_pieces, length).train()
-    is_theirs = new is not DocumentsModel
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=is_theirs)
+    # As it comes for the documents' own step, fused for what is a peer at its best.
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=keeps_memory)
 
     def step() -> None:
         with torch.autocast("cpu", dtype=torch.bfloat16) if is_half else nullcontext():
@@ -69,7 +84,19 @@ def their_runs(new: NewModel, *, is_half: bool = False, is_tiny: bool) -> dict[s
         optimiser.step()
         optimiser.zero_grad()
 
-    return {STEP: partial(timed, step)}
+    return {STEP: partial(timed_in_turn, step) if keeps_memory else partial(timed, step)}
+
+
+def timed_in_turn(step: Callable[[], object]) -> float:
+    """Does a step with memory that one before it has left, and leaves none to the next contestant.
+
+    What two of them keep would not fit into the memory of most machines.
+    """
+    step()
+    seconds = timed(step)
+    with suppress(AttributeError):  # only glibc has it
+        ctypes.CDLL(None).malloc_trim(0)
+    return seconds
 
 
 def timed(step: Callable[[], object]) -> float:
@@ -79,24 +106,27 @@ def timed(step: Callable[[], object]) -> float:
     return perf_counter() - started_at
 
 
-CONTESTANTS: dict[str, NewRuns] = {
-    PLAIN: partial(their_runs, DocumentsModel),
-    "Hugging Face GPT-2": partial(their_runs, HuggingFaceModel),
-    f"Hugging Face GPT-2{IN_HALF}": partial(their_runs, HuggingFaceModel, is_half=True),
-    "x-transformers": partial(their_runs, XTransformersModel),
-    f"x-transformers{IN_HALF}": partial(their_runs, XTransformersModel, is_half=True),
-    "headstart, exact head": partial(our_runs, "exact", best_precision("cpu")),
-    f"headstart, exact head{IN_SINGLE}": partial(our_runs, "exact", "fp32"),
-    "headstart, sampled head": partial(our_runs, "sampled", best_precision("cpu")),
-    f"headstart, sampled head{IN_SINGLE}": partial(our_runs, "sampled", "fp32"),
-}
+def contestants() -> dict[str, NewRuns]:
+    """Returns how each contestant gets ready, by name."""
+    found: dict[str, NewRuns] = {PLAIN: partial(their_runs, DocumentsModel)}
+    for name, new in PEERS.items():
+        for ending, is_half in {"": False, IN_HALF: True}.items():
+            found[f"{name}{KEPT}{ending}"] = partial(
+                their_runs, new, is_half=is_half, keeps_memory=True
+            )
+    heads: dict[str, HeadKind] = {EXACT: "exact", SAMPLED: "sampled"}
+    for name, head in heads.items():
+        found[name] = partial(our_runs, head, "fp32")
+        if best_precision("cpu") == "bf16":
+            found[f"{name}{IN_HALF}"] = partial(our_runs, head, "bf16")
+    return found
 
 
 def answered(*, is_tiny: bool) -> dict[str, object]:
     """Lets all learn in turns, and returns what was found."""
     sequences, length, num_pieces = shape(is_tiny=is_tiny)
     workers = {
-        name: Worker(partial(new_runs, is_tiny=is_tiny)) for name, new_runs in CONTESTANTS.items()
+        name: Worker(partial(new_runs, is_tiny=is_tiny)) for name, new_runs in contestants().items()
     }
     seconds = alternate(
         {name: partial(worker.run, STEP) for name, worker in workers.items()},
@@ -108,7 +138,8 @@ def answered(*, is_tiny: bool) -> dict[str, object]:
     return {
         "work": f"lab, causal, {sequences} x {length} pieces of {num_pieces:,}, a whole AdamW step",
         "tokens": sequences * length,
-        "precision": best_precision("cpu"),
+        "peers": {"transformers": version("transformers")}
+        | ({"x-transformers": version("x-transformers")} if HAS_X_TRANSFORMERS else {}),
         "seconds": seconds,
         "ratios": {name: plain / row["median_seconds"] for name, row in seconds.items()},
     }

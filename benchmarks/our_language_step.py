@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from headstart import Recipe, Text, initialise, new_model
@@ -45,7 +47,7 @@ class DrawnStore:
         """The pieces there are."""
         return self.rows.tokens.numel()
 
-    def tokens(self, start: int, end: int) -> Tensor:
+    def tokens(self, start: int, end: int) -> NDArray[np.int64]:
         """Returns some of them."""
         return self.rows.tokens.flatten()[start:end].cpu().numpy()
 

@@ -4,6 +4,7 @@ Each is a module whose forward takes tokens and what follows each of them, and r
 """
 
 import math
+from importlib.util import find_spec
 
 import torch
 import torch.nn.functional as F
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 from headstart.models.positions import sinusoids
 
 WIDTH, HEADS, LAYERS = 200, 2, 4
+HAS_X_TRANSFORMERS = find_spec("x_transformers") is not None
 
 
 class DocumentsModel(nn.Module):
@@ -103,7 +105,7 @@ class HuggingFaceModel(nn.Module):
 
 
 class XTransformersModel(nn.Module):
-    """A decoder of that shape by `x-transformers`, with PyTorch's fused attention."""
+    """A decoder of these widths by `x-transformers`, with PyTorch's fused attention and GELU."""
 
     def __init__(self, num_pieces: int, length: int) -> None:
         super().__init__()

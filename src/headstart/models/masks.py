@@ -10,6 +10,7 @@ from torch import Tensor
 
 from headstart.models.config import Direction
 from headstart.models.inputs import Text
+from headstart.models.pooling import at_places
 
 # Kernels for attention read so many numbers of a mask at once.
 ROW_ALIGNMENT = 8
@@ -35,14 +36,14 @@ class Visibility(NamedTuple):
     def at(self, place_B: Tensor, num_answering: int) -> "Visibility":
         """Returns what one position of each row may attend to."""
         if self.may_attend_B1TS is not None:
-            row_B = torch.arange(len(place_B), device=place_B.device)
-            may_attend_BS = self.may_attend_B1TS[:, 0].expand(len(place_B), -1, -1)[row_B, place_B]
+            may_attend_BTS = self.may_attend_B1TS[:, 0].expand(len(place_B), -1, -1)
+            may_attend_B1S = at_places(may_attend_BTS, place_B)
         elif self.is_causal:
             answering_S = torch.arange(num_answering, device=place_B.device)
-            may_attend_BS = answering_S <= place_B[:, None]
+            may_attend_B1S = answering_S <= place_B[:, None, None]
         else:
             return self
-        return Visibility(is_causal=False, may_attend_B1TS=may_attend_BS[:, None, None])
+        return Visibility(is_causal=False, may_attend_B1TS=may_attend_B1S[:, None])
 
     def ready_for(self, hidden_BTD: Tensor) -> "Visibility":
         """Returns the same with a bias for scores, unless a processor learns in single precision.

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from headstart.models.inputs import Text
+from headstart.models.pooling import at_places
 
 BASE = 10_000.0
 
@@ -21,8 +22,7 @@ class Rotation(NamedTuple):
 
     def at(self, place_B: Tensor) -> "Rotation":
         """Returns the rotation of one position of each row."""
-        row_B = torch.arange(len(place_B), device=place_B.device)
-        return Rotation(*(table_B1TK[row_B, :, place_B][:, :, None] for table_B1TK in self))
+        return Rotation(*(at_places(table_B1TK[:, 0], place_B)[:, None] for table_B1TK in self))
 
 
 def count_positions(text: Text) -> Tensor:

@@ -1,9 +1,11 @@
 """Going on from a run with other text: what must fit, what is remembered, what is kept out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
+from unicodedata import unidata_version
 
+from headstart.corpora.compression import without_compression
 from headstart.corpora.examples import PAIR_SEPARATOR, Example
 from headstart.corpora.leaks.corpus_copies import CorpusCopyFinder
 from headstart.corpora.leaks.normalisation import words
@@ -16,13 +18,13 @@ from headstart.errors import DataError, RecipeError
 from headstart.files import cache_folder, json_digest, write_json
 from headstart.models.config import TrunkConfig
 from headstart.models.heads.config import ModelConfig
-from headstart.pipeline.corpus_stores import CorpusConfig, source_hashes
+from headstart.pipeline.corpus_stores import CorpusConfig
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.run_files import read_recipe
 from headstart.pipeline.watch import Watch
 
 NUM_PLACES_TOLD = 3
-# Raise it when a text would be taken for a copy otherwise than before.
+# Raise it when a file would be read, or a text taken for a copy, otherwise than before.
 KEPT_OUT_VERSION = 1
 
 
@@ -76,11 +78,16 @@ def sketch_of_all(sketch: Path, start: Path | None) -> Sketch:
     return own if start is None else merged(own, read_sketch(start / SKETCH_FILE))
 
 
-def require_kept_out(config: CorpusConfig, names: Sequence[str], watch: Watch) -> None:
-    """Raises an error where text that must stay unseen, such as a test, is in a corpus."""
+def require_kept_out(
+    config: CorpusConfig, names: Sequence[str], hashes: Mapping[str, str], watch: Watch
+) -> None:
+    """Raises an error where text that must stay unseen, such as a test, is in a corpus.
+
+    What was held against the same texts before is not held again.
+    """
     if not names:
         return
-    passed = passed_file(config, names)
+    passed = passed_file(config, names, hashes)
     if passed.exists():
         return
     finder = CorpusCopyFinder(prepare({"kept out": kept_out_texts(config, names)}))
@@ -101,13 +108,18 @@ def require_kept_out(config: CorpusConfig, names: Sequence[str], watch: Watch) -
     )
 
 
-def passed_file(config: CorpusConfig, names: Sequence[str]) -> Path:
+def passed_file(config: CorpusConfig, names: Sequence[str], hashes: Mapping[str, str]) -> Path:
     """Returns the file in the user's cache that says of this very text that all is kept out."""
-    kept_out = [source_sha256(path) for path in kept_out_files(names)]
+    corpus = [(kind_of(Path(name)), digest) for name, digest in hashes.items()]
+    kept_out = [(kind_of(path), source_sha256(path)) for path in kept_out_files(names)]
     reading = [config.documents, config.text_column, config.skips_bad]
-    corpus = list(source_hashes(config).values())
-    key = json_digest([KEPT_OUT_VERSION, corpus, kept_out, reading])
+    key = json_digest([KEPT_OUT_VERSION, unidata_version, corpus, kept_out, reading])
     return cache_folder() / "kept-out" / f"{key[:24]}.json"
+
+
+def kind_of(path: Path) -> str:
+    """Returns the ending by which a file is read: the same bytes may be another text as a table."""
+    return without_compression(path).suffix.lower()
 
 
 def kept_out_files(names: Sequence[str]) -> list[Path]:

@@ -93,7 +93,8 @@ def begin(wanted: Pretraining, folder: Path, watch: Watch) -> None:
             f"The recipe {wanted.recipe.name} has the objective {wanted.recipe.objective}, which "
             "plain text does not teach. Choose another recipe, such as compact."
         )
-    require_kept_out(wanted.corpus, wanted.kept_out, watch)
+    hashes = source_hashes(wanted.corpus)
+    require_kept_out(wanted.corpus, wanted.kept_out, hashes, watch)
     if wanted.has_tensorboard:
         # The folder is the wish, found again by every resumption.
         tensorboard_writer(folder, first_step=0)
@@ -102,7 +103,7 @@ def begin(wanted: Pretraining, folder: Path, watch: Watch) -> None:
     if wanted.start is not None:
         require_fitting_start(wanted.start, recipe)
     num_threads = first_plan(wanted.budget, wanted.place, recipe).num_threads
-    stores = corpus_stores(wanted.corpus, tokenizer, num_threads, watch)
+    stores = corpus_stores(wanted.corpus, tokenizer, num_threads, watch, hashes)
     recipe = replace(recipe, plan=settled_plan(recipe, wanted, tokenizer, stores))
     write_sketch(folder / SKETCH_FILE, sketch_of_all(stores.sketch, wanted.start))
     write_corpus(folder, wanted.corpus, stores.sources | {TOKENIZER: tokenizer.fingerprint})

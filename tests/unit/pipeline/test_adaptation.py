@@ -133,6 +133,19 @@ def test_text_that_was_held_against_a_test_is_held_again_only_against_another(
         pretrain(made, tmp_path / "third")
 
 
+def test_the_same_bytes_under_another_ending_are_another_text(wish, toy, tmp_path):
+    texts = toy.documents(50, sentences=(3, 5))
+    pieces = [" ".join(f"▁{word[:1]} {word[1:]}" for word in text.split()) for text in texts]
+    test = tmp_path / "test.txt"
+    test.write_text(f"{texts[7]}\n")
+    made = wish(pieces, kept_out=(str(test),))
+    pretrain(made, tmp_path / "first")
+    (text,) = map(Path, made.corpus.corpus)
+    renamed = replace(made.corpus, corpus=(str(text.rename(text.with_suffix(".spm"))),))
+    with pytest.raises(DataError, match="holds 1 text"):
+        pretrain(replace(made, corpus=renamed), tmp_path / "second")
+
+
 def test_text_that_holds_a_test_is_refused_as_often_as_it_is_tried(wish, toy, tmp_path):
     texts = toy.documents(50, sentences=(3, 5))
     test = tmp_path / "test.txt"
