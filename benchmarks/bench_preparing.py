@@ -28,7 +28,7 @@ from record import keep
 from headstart.corpora.generated import GeneratedConfig, Language
 from headstart.models.accounting.layer_timing import fit_exponent
 from headstart.pipeline.adaptation import require_kept_out
-from headstart.pipeline.corpus_stores import CorpusConfig, corpus_stores
+from headstart.pipeline.corpus_stores import CorpusConfig, corpus_stores, source_hashes
 from headstart.pipeline.watch import Watch
 from headstart.tokenizers.folder import load_tokenizer, save_tokenizer
 from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer
@@ -145,7 +145,7 @@ def prepare(text: Path, pieces: Path, kept_out: Path, cache: str) -> Prepared:
     forget_peak("cpu")
     before = memory_counts("cpu")
     started_at = time.perf_counter()
-    require_kept_out(config, [str(kept_out)], Watch())
+    require_kept_out(config, [str(kept_out)], source_hashes(config), Watch())
     kept_out_at, worked_at = time.perf_counter(), time.process_time()
     stores = corpus_stores(config, tokenizer, torch.get_num_threads(), Watch())
     ended_at, worked = time.perf_counter(), time.process_time() - worked_at
