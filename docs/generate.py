@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from classifier_blocks import CLASSIFIER_BLOCKS  # noqa: E402 (the path above must come first)
+from classifier_blocks import CLASSIFIER_BLOCKS, spread  # noqa: E402 (the path above must come first)
 from gpu_blocks import GPU_BLOCKS  # noqa: E402
 from growth_blocks import GROWTH_BLOCKS, write_growth_figures  # noqa: E402 (after the path above)
 from page_parts import markdown, provenance  # noqa: E402
@@ -193,15 +193,11 @@ def bench_language_step() -> str:
     record = newest("language-step")
     columns = "seconds (lowest to highest) | tokens/s | times the first"
     lines = [f"| a training step of `lab` | {columns} |", RULE_OF_FOUR]
+    speeds: dict[str, float] = {}
     for name, row in record["seconds"].items():
-        seconds, low, high = (row[f"{part}_seconds"] for part in ("median", "min", "max"))
-        lines.append(
-            f"| {name} | {seconds:.2f} ({low:.2f} to {high:.2f}) | "
-            f"{record['tokens'] / seconds:,.0f} | {record['ratios'][name]:.2f} |"
-        )
-    speeds = {
-        name: record["tokens"] / row["median_seconds"] for name, row in record["seconds"].items()
-    }
+        speeds[name] = record["tokens"] / row["median_seconds"]
+        ratio = record["ratios"][name]
+        lines.append(f"| {name} | {spread(row)} | {speeds[name]:,.0f} | {ratio:.2f} |")
     note = f"{record['work']}. The exact head is {of_best_peer(speeds)} times the best peer"
     if any(name.endswith(IN_HALF) for name in speeds):
         note += f", and in bf16 {of_best_peer(speeds, IN_HALF)} times"

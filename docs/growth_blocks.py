@@ -10,7 +10,7 @@ from typing import Any
 
 from growth_figures import LEDGER, OURS, PLAIN, QUANTITIES, draw_preparing, draw_steps
 from matplotlib.figure import Figure
-from page_parts import markdown, provenance
+from page_parts import NO_RECORD, markdown, provenance
 from record import newest
 
 from headstart.files import write_bytes
@@ -19,7 +19,6 @@ from headstart.reports.numbers import show_bytes, show_count, show_duration
 from headstart.reports.table import Table
 
 Record = Mapping[str, Any]
-NO_RECORD = "No record yet."
 STEPS = {"growth-cpu": "growth", "growth-gpu": "growth-gpu"}
 PREPARING = "preparing"
 MEGABYTE = 1e6

@@ -13,7 +13,7 @@ from typing import Any
 from comparison_blocks import best_sentences, compared, facts_of, runs_table, size_table
 from few_labels_block import few_labels, seed_figure
 from matplotlib.figure import Figure
-from page_parts import markdown, provenance
+from page_parts import block_of, markdown, provenance
 from record import newest
 
 from headstart.files import write_bytes
@@ -23,7 +23,6 @@ from headstart.reports.figures import accuracy_by_labels, by_trunk, differences,
 from headstart.reports.figures.style import FORMATS, render
 
 Record = Mapping[str, Any]
-NO_RECORD = "No record yet."
 STUDIES = (
     "documents",
     "strong",
@@ -66,18 +65,9 @@ class Drawing:
     figure: Figure
 
 
-def of_newest(study: str, shown: Callable[[Record], str]) -> str:
-    """Returns what is shown of a study's newest record, or that there is none yet."""
-    try:
-        record = newest(study)
-    except FileNotFoundError:
-        return NO_RECORD
-    return shown(record)
-
-
 def block(study: str) -> str:
     """Returns what a study found, or that there is nothing yet."""
-    return of_newest(study, partial(study_block, study))
+    return block_of(study, partial(study_block, study))
 
 
 def study_block(study: str, record: Record) -> str:
@@ -142,6 +132,6 @@ def best_way(record: Record) -> str:
 
 RESULT_BLOCKS: Mapping[str, Callable[[], str]] = {
     **{f"results-{study}": partial(block, study) for study in STUDIES},
-    "strong-by-labels": partial(of_newest, "strong", by_labels),
-    "strong-best-way": partial(of_newest, "every-way", best_way),
+    "strong-by-labels": partial(block_of, "strong", by_labels),
+    "strong-best-way": partial(block_of, "every-way", best_way),
 }
