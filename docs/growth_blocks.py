@@ -10,7 +10,7 @@ from typing import Any
 
 from growth_figures import LEDGER, OURS, PLAIN, QUANTITIES, draw_preparing, draw_steps
 from matplotlib.figure import Figure
-from page_parts import NO_RECORD, markdown, provenance
+from page_parts import block_of, markdown, provenance
 from record import newest
 
 from headstart.files import write_bytes
@@ -26,11 +26,8 @@ MEGABYTE = 1e6
 
 def block(name: str) -> str:
     """Returns what a record says of growth, or that there is none yet."""
-    try:
-        record = newest(STEPS.get(name, name))
-    except FileNotFoundError:
-        return NO_RECORD
-    return preparing_block(record) if name == PREPARING else steps_block(name, record)
+    made = preparing_block if name == PREPARING else partial(steps_block, name)
+    return block_of(STEPS.get(name, name), made)
 
 
 def steps_block(name: str, record: Record) -> str:

@@ -36,6 +36,6 @@ def test_each_says_what_is_its_own():
 
 
 @pytest.mark.parametrize("name", CLASSIFIER_BLOCKS)
-def test_without_a_record_there_is_a_sentence(name, monkeypatch, tmp_path):
-    monkeypatch.setattr("record.RESULTS", tmp_path)
+def test_without_a_record_there_is_a_sentence(name, kept):
+    kept({})
     assert CLASSIFIER_BLOCKS[name]() == NO_RECORD

@@ -13,8 +13,8 @@ FACTS = {
 }
 
 
-def test_without_records_every_block_says_so(monkeypatch, tmp_path):
-    monkeypatch.setattr("record.RESULTS", tmp_path)
+def test_without_records_every_block_says_so(kept):
+    kept({})
     assert {make() for make in GPU_BLOCKS.values()} == {NO_RECORD}
 
 

@@ -3,15 +3,14 @@
 import re
 import xml.etree.ElementTree as ET
 
-import growth_blocks
 import pytest
 from growth_blocks import (
     GROWTH_BLOCKS,
-    NO_RECORD,
     preparing_block,
     steps_block,
     write_growth_figures,
 )
+from page_parts import NO_RECORD
 
 FACTS = {
     "date": "2026-11-15",
@@ -70,17 +69,8 @@ def preparing():
     return FACTS | {"work": "made-up text", "points": points, "exponents": exponents}
 
 
-def kept(monkeypatch, records):
-    def newest(question):
-        if question not in records:
-            raise FileNotFoundError(question)
-        return records[question]
-
-    monkeypatch.setattr(growth_blocks, "newest", newest)
-
-
-def test_without_records_every_block_says_so(monkeypatch, tmp_path):
-    kept(monkeypatch, {})
+def test_without_records_every_block_says_so(kept, tmp_path):
+    kept({})
     assert {make() for make in GROWTH_BLOCKS.values()} == {NO_RECORD}
     assert write_growth_figures(tmp_path) == []
 
@@ -99,8 +89,8 @@ def test_sizes_of_a_corpus_are_rows(preparing):
     assert "time grows with the power +1.00" in text
 
 
-def test_every_figure_shown_is_drawn_as_a_picture(monkeypatch, tmp_path, steps, preparing):
-    kept(monkeypatch, {"growth": steps, "preparing": preparing})
+def test_every_figure_shown_is_drawn_as_a_picture(kept, tmp_path, steps, preparing):
+    kept({"growth": steps, "preparing": preparing})
     shown = {name for make in GROWTH_BLOCKS.values() for name in IMAGE.findall(make())}
     paths = write_growth_figures(tmp_path)
     assert {path.stem for path in paths} == shown

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import results_blocks
 from few_labels_block import deviation_ratio
-from results_blocks import NO_RECORD, RESULT_BLOCKS, STUDIES, block, study_block
+from page_parts import NO_RECORD
+from results_blocks import RESULT_BLOCKS, STUDIES, block, study_block
 
 IMAGE = re.compile(r"!\[[^]]+\]\(figures/([\w-]+)\.svg\)")
 
@@ -77,33 +78,22 @@ def few(facts):
     }
 
 
-def kept(monkeypatch, records):
-    """Lets the blocks find these records and no others."""
-
-    def newest(study):
-        if study not in records:
-            raise FileNotFoundError(study)
-        return records[study]
-
-    monkeypatch.setattr(results_blocks, "newest", newest)
-
-
 def rows(text: str, name: str) -> list[list[str]]:
     """The cells of the rows of tables that begin with a name."""
     found = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in row] for row in found if row[0].strip() == name]
 
 
-def test_what_has_no_record_says_so(monkeypatch, tmp_path):
-    kept(monkeypatch, {})
+def test_what_has_no_record_says_so(kept, tmp_path):
+    kept({})
     assert {make() for make in RESULT_BLOCKS.values()} == {NO_RECORD}
     assert results_blocks.write_result_figures(tmp_path) == []
     assert set(RESULT_BLOCKS) >= {f"results-{study}" for study in STUDIES}
 
 
-def test_the_first_screen_has_the_accuracy_by_labels(record, monkeypatch):
+def test_the_first_screen_has_the_accuracy_by_labels(record, kept):
     made = record(sizes=(250, 1_000))
-    kept(monkeypatch, {"strong": made})
+    kept({"strong": made})
     text = RESULT_BLOCKS["strong-by-labels"]()
     shown = {
         (row["system"], row["size"]): f"{100 * row['mean']:.1f} %"
@@ -184,12 +174,12 @@ def test_the_interval_of_a_ratio_of_deviations_holds_the_true_one_as_often_as_it
     assert 0.93 <= num_held / num_tables <= 0.97
 
 
-def test_every_figure_that_is_shown_is_written(record, few, monkeypatch, tmp_path):
+def test_every_figure_that_is_shown_is_written(record, few, kept, monkeypatch, tmp_path):
     monkeypatch.setattr(results_blocks, "FORMATS", ("svg",))
     made = record(sizes=(1_600,))
     results = made["comparisons"]["compared"]
     two = made | {"comparisons": {"topics": results, "spam": results}}
-    kept(monkeypatch, {"documents": made, "topics-and-spam": two, "few-labels": few})
+    kept({"documents": made, "topics-and-spam": two, "few-labels": few})
     written = [path.name for path in results_blocks.write_result_figures(tmp_path)]
     shown = [name for study in STUDIES for name in IMAGE.findall(block(study))]
     assert written == [f"{name}.svg" for name in shown]

@@ -1,9 +1,17 @@
 """The blocks about translators say what their records hold, and where there is none, that."""
 
 import pytest
-import translation_blocks
 from page_parts import NO_RECORD
-from translation_blocks import TRANSLATION_BLOCKS, multi30k_block, training_block
+from translation_blocks import (
+    TRAINING,
+    TRANSLATION_BLOCKS,
+    home_en_fr_block,
+    multi30k_block,
+    training_block,
+    translating_block,
+    translating_speed,
+    translation_training,
+)
 
 FACTS = {
     "date": "2026-11-15",
@@ -50,8 +58,8 @@ def record():
     }
 
 
-def test_without_records_every_block_says_so(monkeypatch, tmp_path):
-    monkeypatch.setattr("record.RESULTS", tmp_path)
+def test_without_records_every_block_says_so(kept):
+    kept({})
     assert {make() for make in TRANSLATION_BLOCKS.values()} == {NO_RECORD}
 
 
@@ -71,7 +79,7 @@ def test_where_marian_was_left_out_nothing_is_said_of_it(record):
     assert "Marian" not in text
 
 
-def test_speeds_and_hours_are_those_of_the_record(monkeypatch):
+def test_speeds_and_hours_are_those_of_the_record(kept):
     speeds = {"headstart": 800_000.0, "hugging face, compiled": 500_000.0}
     record = FACTS | {
         "work": "base",
@@ -86,8 +94,8 @@ def test_speeds_and_hours_are_those_of_the_record(monkeypatch):
     text = training_block(record)
     assert "| headstart | 800,000 (799,000 to 801,000) | 0.87 hours | 8 GiB |" in text
     assert "1.60 times" in text
-    monkeypatch.setattr(translation_blocks, "newest", lambda _question: record)
-    assert translation_blocks.translation_training().count("1.60 times") == 3
+    kept(dict.fromkeys(TRAINING, record))
+    assert translation_training().count("1.60 times") == len(TRAINING)
 
 
 def test_times_and_texts_are_those_of_the_record():
@@ -103,7 +111,7 @@ def test_times_and_texts_are_those_of_the_record():
         "same_as_headstart": {"headstart": 1_000, "another": 999},
         "bleu": {"headstart": 39.25, "another": 39.125},
     }
-    text = translation_blocks.translating_block(record)
+    text = translating_block(record)
     assert "| another | 15.0 (14.5 to 15.5) | 200 | 3.00 | 39.12 |" in text
     assert "the same texts were written: 999 by another." in text
 
@@ -116,7 +124,7 @@ def test_the_speed_of_translating_is_one_sentence():
         "seconds": {"headstart": {"median_seconds": 5.71}},
         "times_as_long_as_headstart": times,
     }
-    text = translation_blocks.translating_speed(record)
+    text = translating_speed(record)
     assert "5.7 s. With the same weights Hugging Face takes 4.2 times as long, at its best" in text
     assert "at its best 3.1 times, CTranslate2 0.84 times (" in text
 
@@ -124,6 +132,6 @@ def test_the_speed_of_translating_is_one_sentence():
 def test_the_tutorial_has_its_score_with_its_interval_and_time():
     made = run(300.0) | {"recipe": "pocket", "num_steps": 2_000}
     record = FACTS | {"scores": scores(33.5), "runs": {"en-fr": made}}
-    text = translation_blocks.home_en_fr_block(record)
+    text = home_en_fr_block(record)
     assert "**33.5 BLEU** (32.2 to 34.8, over other such sentences)" in text
     assert "2,000 steps of `pocket` in 5 minutes" in text
