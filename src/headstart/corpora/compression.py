@@ -142,6 +142,11 @@ def without_compression(path: Path) -> Path:
     return path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
 
 
+def kind_of(path: Path) -> str:
+    """Returns the ending by which a file is read: the same bytes may be another text as a table."""
+    return without_compression(path).suffix.lower()
+
+
 @contextlib.contextmanager
 def open_bytes(path: Path, meter: Meter) -> Iterator[IO[bytes]]:
     """Opens a file for reading as it was before it was compressed."""

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from headstart.corpora.compression import without_compression
+from headstart.corpora.compression import kind_of
 
 CUT_SUFFIX = ".spm"
 
 
 def is_cut(path: Path) -> bool:
     """Whether a file's name says that its text is already cut."""
-    return without_compression(path).suffix.lower() == CUT_SUFFIX
+    return kind_of(path) == CUT_SUFFIX

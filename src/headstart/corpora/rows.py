@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, cast
 
-from headstart.corpora.compression import Meter, open_bytes, without_compression
+from headstart.corpora.compression import Meter, kind_of, open_bytes, without_compression
 from headstart.corpora.lines import NUM_LONGEST_BYTES, is_whole, read_all_lines, read_lines
 from headstart.corpora.places import Complaints, Place
 from headstart.errors import DataError
@@ -232,12 +232,12 @@ ROW_READERS: Mapping[str, Callable[[Path, Meter, Complaints], Iterator[Row]]] = 
 
 def is_table(path: Path) -> bool:
     """Whether a file's name says that it is a table."""
-    return without_compression(path).suffix.lower() in ROW_READERS
+    return kind_of(path) in ROW_READERS
 
 
 def read_rows(path: Path, meter: Meter, complaints: Complaints) -> Iterator[Row]:
     """Yields the rows of a table of any kind."""
-    return ROW_READERS[without_compression(path).suffix.lower()](path, meter, complaints)
+    return ROW_READERS[kind_of(path)](path, meter, complaints)
 
 
 def cell_text(row: Row, column: str, complaints: Complaints) -> str | None:

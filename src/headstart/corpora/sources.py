@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from headstart.corpora.compression import without_compression
+from headstart.corpora.compression import kind_of
 from headstart.corpora.cut_text import CUT_SUFFIX
 from headstart.corpora.hub import hub_name, is_hub
 from headstart.corpora.rows import ROW_READERS
@@ -76,7 +76,7 @@ def is_file(path: Path) -> bool:
 
 def is_known(path: Path) -> bool:
     """Whether a file's name says that it can be read as text, compressed or not."""
-    return without_compression(path).suffix.lower() in KNOWN_SUFFIXES
+    return kind_of(path) in KNOWN_SUFFIXES
 
 
 def total_bytes(paths: Sequence[Path]) -> int | None:

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from unicodedata import unidata_version
 
-from headstart.corpora.compression import without_compression
+from headstart.corpora.compression import kind_of
 from headstart.corpora.examples import PAIR_SEPARATOR, Example
 from headstart.corpora.leaks.corpus_copies import CorpusCopyFinder
 from headstart.corpora.leaks.normalisation import words
@@ -115,11 +115,6 @@ def passed_file(config: CorpusConfig, names: Sequence[str], hashes: Mapping[str,
     reading = [config.documents, config.text_column, config.skips_bad]
     key = json_digest([KEPT_OUT_VERSION, unidata_version, corpus, kept_out, reading])
     return cache_folder() / "kept-out" / f"{key[:24]}.json"
-
-
-def kind_of(path: Path) -> str:
-    """Returns the ending by which a file is read: the same bytes may be another text as a table."""
-    return without_compression(path).suffix.lower()
 
 
 def kept_out_files(names: Sequence[str]) -> list[Path]:

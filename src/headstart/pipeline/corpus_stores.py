@@ -8,7 +8,7 @@ from pathlib import Path
 from headstart.batches.store import TokenStore
 from headstart.batches.store_format import Manifest
 from headstart.batches.store_writing import fill_store
-from headstart.corpora.compression import Meter
+from headstart.corpora.compression import Meter, kind_of
 from headstart.corpora.documents import Document, DocumentKind, Reading
 from headstart.corpora.leaks.normalisation import words
 from headstart.corpora.leaks.sketch import Sketcher
@@ -123,7 +123,10 @@ class StorePart:
             tokenizer=self.tokenizer.fingerprint,
             vocabulary_size=self.tokenizer.size,
             # By content, not by path: the same text read elsewhere is the same store.
-            sources={str(place): self.hashes[name] for place, name in enumerate(names)},
+            sources={
+                f"{place}{kind_of(Path(name))}": self.hashes[name]
+                for place, name in enumerate(names)
+            },
             reading={
                 "documents": self.config.documents,
                 "text_column": self.config.text_column,

@@ -9,7 +9,12 @@ import pytest
 from headstart.batches.store import TokenStore
 from headstart.corpora.leaks.sketch_file import read_sketch
 from headstart.errors import DataError
-from headstart.pipeline.corpus_stores import CorpusConfig, corpus_stores, whole_store
+from headstart.pipeline.corpus_stores import (
+    CorpusConfig,
+    CorpusStores,
+    corpus_stores,
+    whole_store,
+)
 from headstart.pipeline.watch import Watch, read_quietly
 from headstart.tokenizers.pieces import END_ID
 
@@ -30,6 +35,10 @@ def corpus(toy, tmp_path):
 def stores_of(toy, *paths, watch=None, **reading):
     config = CorpusConfig(corpus=tuple(map(str, paths)), **reading)
     return corpus_stores(config, toy.tokenizer, 1, watch or Watch())
+
+
+def num_documents(stores: CorpusStores) -> int:
+    return sum(len(store.document_starts) - 1 for store in (stores.train, stores.held_out))
 
 
 def documents_in(toy, store: TokenStore) -> list[str]:
@@ -109,6 +118,16 @@ def test_the_same_text_at_another_path_is_the_same_store(toy, corpus, tmp_path):
     assert first.held_out.folder == again.held_out.folder
 
 
+def test_the_same_bytes_read_as_a_table_are_another_store(toy, corpus, tmp_path):
+    corpus.write_text("text\n" + corpus.read_text())
+    table = tmp_path / "corpus.csv"
+    shutil.copyfile(corpus, table)
+    as_text, as_table = stores_of(toy, corpus), stores_of(toy, table)
+    assert as_text.sources[str(corpus)] == as_table.sources[str(table)]
+    assert num_documents(as_text) == 301
+    assert num_documents(as_table) == 300
+
+
 def test_the_sources_of_a_run_are_its_own_paths_whoever_encoded_them(toy, corpus, tmp_path):
     first = stores_of(toy, corpus)
     moved = tmp_path / "other.txt"
@@ -130,9 +149,7 @@ def test_an_interrupted_encoding_is_gone_on_with_from_another_path(toy, corpus, 
         stores_of(toy, corpus, watch=Watch(read=interrupted))
     moved = tmp_path / "other.txt"
     shutil.copyfile(corpus, moved)
-    stores = stores_of(toy, moved)
-    num_documents = sum(len(store.document_starts) - 1 for store in (stores.train, stores.held_out))
-    assert num_documents == 300
+    assert num_documents(stores_of(toy, moved)) == 300
 
 
 def test_a_store_whose_sketch_a_kill_prevented_gets_the_sketch_it_would_have_had(toy, corpus):
