@@ -12,13 +12,12 @@ which most are so frequent that they are hardly cut. Usage: bench_cutting.py [FI
 import shutil
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 import torch
-from record import alternate, keep
+from record import alternate, keep, timed
 
 from headstart.batches.packing import PackedBatches
 from headstart.batches.store import TokenStore
@@ -68,12 +67,6 @@ def chosen_text(names: list[str]) -> tuple[list[Path], list[Document], str]:
     if not names and not path.exists():
         return [], first_of(made_up_documents()), "made up, words drawn by Zipf's law"
     return [path], first_of(read_documents([path], Reading.plain())), path.name
-
-
-def timed(job: Callable[[], object]) -> float:
-    started_at = time.perf_counter()
-    job()
-    return time.perf_counter() - started_at
 
 
 def main() -> None:

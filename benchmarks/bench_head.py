@@ -6,13 +6,12 @@ C library treats freed memory is a setting of the whole process; they take turns
 """
 
 import multiprocessing
-import time
 from collections.abc import Callable
 from functools import partial
 
 import torch
 import torch.nn.functional as F
-from record import alternate, keep
+from record import alternate, keep, timed
 from torch import Tensor
 from worker import Run, Worker
 
@@ -23,17 +22,6 @@ from headstart.training.rehearsal import forget_peak, memory_counts
 NUM_PIECES, WIDTH = 50_001, 200
 # Positions, pieces: 32 x 256 and 16 x 256 texts, and what a small vocabulary or batch has.
 SHAPES = [(8_192, NUM_PIECES), (4_096, NUM_PIECES), (600, 8_000), (2_048, 500), (64, 500)]
-
-
-def timed(step: Callable[[], None]) -> Run:
-    """Returns a function that does a step and returns its seconds."""
-
-    def run() -> float:
-        started_at = time.perf_counter()
-        step()
-        return time.perf_counter() - started_at
-
-    return run
 
 
 def plain_head(hidden: Tensor, weight: Tensor, bias: Tensor, target: Tensor) -> Tensor:
@@ -69,7 +57,7 @@ def head_runs(kind: str, *, keeps_memory: bool) -> dict[str, Run]:
 def repeated(step: Callable[[], None], shape: tuple[int, int]) -> float:
     """Does a step so often that a clock can tell, and returns the seconds of one."""
     num_times = max(1, 2_000_000 // (shape[0] * shape[1]))
-    return timed(lambda: [step() for _ in range(num_times)])() / num_times
+    return timed(lambda: [step() for _ in range(num_times)]) / num_times
 
 
 def head_memory(kind: str, num_positions: int, num_pieces: int) -> int:

@@ -15,11 +15,10 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
-from time import perf_counter
 
 import torch
 from our_language_step import DrawnRows, our_step
-from record import alternate, ask
+from record import alternate, ask, timed
 from their_language_models import (
     HAS_X_TRANSFORMERS,
     DocumentsModel,
@@ -97,13 +96,6 @@ def timed_in_turn(step: Callable[[], object]) -> float:
     with suppress(AttributeError):  # only glibc has it
         ctypes.CDLL(None).malloc_trim(0)
     return seconds
-
-
-def timed(step: Callable[[], object]) -> float:
-    """Does a step, and returns its seconds."""
-    started_at = perf_counter()
-    step()
-    return perf_counter() - started_at
 
 
 def contestants() -> dict[str, NewRuns]:

@@ -13,7 +13,6 @@ it. Usage: bench_predicting.py [--tiny]
 
 import os
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -23,7 +22,7 @@ import numpy as np
 import torch
 from drawn_classifier import judged_by_last, shape_of, write_run
 from drawn_reviews import drawn_lengths, drawn_texts, drawn_tokenizer, drawn_words
-from record import alternate, ask
+from record import alternate, ask, timed
 from their_classifiers import their_pipeline
 
 from headstart.corpora.documents import Document
@@ -92,12 +91,6 @@ def milliseconds(rounds_RC: np.ndarray) -> dict[str, object]:
         "p50_ms_of_rounds": [float(medians.min()), float(medians.max())],
         "calls": rounds_RC.size,
     }
-
-
-def timed(job: Callable[[], object]) -> float:
-    started_at = time.perf_counter()
-    job()
-    return time.perf_counter() - started_at
 
 
 def answered(folder: Path, *, is_tiny: bool) -> dict[str, object]:

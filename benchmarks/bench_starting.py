@@ -9,14 +9,13 @@ Usage: bench_starting.py [--tiny]
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 from drawn_classifier import shape_of, write_run
 from drawn_reviews import drawn_tokenizer, drawn_words
-from record import NUM_REPETITIONS, alternate, ask
+from record import NUM_REPETITIONS, alternate, ask, timed
 
 HELP, PREDICT = "`headstart --help`", "`headstart predict RUN TEXT`"
 TORCH, TRANSFORMERS = "`import torch` alone", "`from transformers import pipeline` alone"
@@ -43,9 +42,8 @@ def commands(run: Path, theirs: Path) -> dict[str, list[str]]:
 
 def started(words: Sequence[str]) -> float:
     """Runs a new process to its end, and returns its seconds."""
-    started_at = time.perf_counter()
-    subprocess.run([sys.executable, *words], check=True, capture_output=True)
-    return time.perf_counter() - started_at
+    command = [sys.executable, *words]
+    return timed(lambda: subprocess.run(command, check=True, capture_output=True))
 
 
 def write_both(run: Path, theirs: Path, *, is_tiny: bool) -> None:

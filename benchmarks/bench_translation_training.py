@@ -9,7 +9,6 @@ Face's Marian is compiled as well and waits for nothing. Pieces are counted with
 
 import argparse
 import json
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
@@ -18,7 +17,7 @@ from math import log
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from record import alternate, keep
+from record import alternate, keep, timed
 from their_training import TheirPlan, TheirTraining
 
 from headstart.apps.recipes.base import base
@@ -184,21 +183,6 @@ def theirs(
 
     epoch()
     return epoch
-
-
-def timed(work: Callable[[], object], device: str) -> float:
-    """Returns the seconds of some work, until the GPU has done it."""
-    synchronise(device)
-    started_at = time.perf_counter()
-    work()
-    synchronise(device)
-    return time.perf_counter() - started_at
-
-
-def synchronise(device: str) -> None:
-    """Waits for a GPU."""
-    if device == "cuda":
-        torch.cuda.synchronize()
 
 
 def forget_peak(device: str) -> int:

@@ -6,29 +6,22 @@ one that `pretrain` does with the exact head, its layers not compiled.
 
 import gc
 import statistics
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-import torch
+from our_language_step import DrawnRows, our_step
+from record import timed
 
-from headstart import Text, find_recipe, initialise, new_model
+from headstart import find_recipe
 from headstart.models.accounting.duration import Machine, step_seconds
-from headstart.models.accounting.machine import measure_machine, synchronise
+from headstart.models.accounting.machine import measure_machine
 from headstart.models.accounting.memory import model_memory
 from headstart.models.accounting.operations import model_work
 from headstart.models.accounting.step import StepShape
 from headstart.models.config import TrunkConfig
-from headstart.objectives.batch import Batch
-from headstart.objectives.causal import Causal
-from headstart.objectives.vocabulary_loss.chunked import summed_loss
 from headstart.pipeline.recipe import Recipe
-from headstart.pipeline.vocabulary_head import use_rows
 from headstart.training.allocator import keep_freed_memory, return_freed_memory
-from headstart.training.config import PlanConfig
-from headstart.training.loop import Trainer, TrainingState
-from headstart.training.optimiser import Optimiser
 from headstart.training.rehearsal import (
     WARM_UP_MODEL,
     WARM_UP_STEP,
@@ -125,7 +118,7 @@ def predicted(shape: Shape, machine: Machine) -> dict[str, float]:
 def measured(shape: Shape, device: str) -> tuple[dict[str, Taken], Machine]:
     """Counts memory and then times the steps; needs a process that has done nothing else."""
     forms: Mapping[str, Callable[[], Step]] = {
-        OURS: partial(our_step, shape, device),
+        OURS: partial(our_step_of, shape, device),
         PLAIN: lambda: Rehearsal(shape.recipe().model, shape.step, device, SEED).do_step,
     }
     return_freed_memory()
@@ -146,48 +139,10 @@ def measured(shape: Shape, device: str) -> tuple[dict[str, Taken], Machine]:
     return taken, typical(machines)
 
 
-def our_step(shape: Shape, device: str) -> Step:
-    """Returns the step that `pretrain` does, on rows of drawn pieces."""
-    recipe = shape.recipe()
-    model = new_model(recipe.model)
-    initialise(model, SEED)
-    model.to(device)
-    state = TrainingState(
-        model, Optimiser(model, use_rows(model, recipe, device), recipe.learning), None
-    )
-    plan = PlanConfig(
-        num_steps=1_000_000,
-        seed=SEED,
-        device=device,
-        num_threads=torch.get_num_threads(),
-        precision="fp32" if device == "cpu" else "bf16",
-        is_compiled=False,
-        is_deterministic=False,
-        steps_between_validations=1_000_000,
-        steps_between_logs=1_000_000,
-    )
-    batch = drawn_batch(shape, device)
-    trainer = Trainer(
-        Causal(summed_loss), recipe.learning, plan, lambda _: [batch], lambda *_: False
-    )
-    judged = trainer.judged(state)
-    return lambda: trainer.do_step(state, judged, [batch])
-
-
-def drawn_batch(shape: Shape, device: str) -> Batch:
-    """Returns rows of pieces as uneven as those of a text, each to be told from those before."""
-    torch.manual_seed(SEED)
-    chances = 1 / torch.arange(1.0, shape.vocabulary + 1)
-    rows = torch.multinomial(chances, shape.batch * (shape.length + 1), replacement=True)
-    rows = rows.view(shape.batch, shape.length + 1).to(device)
-    return Batch(
-        text=Text(rows[:, :-1].contiguous()),
-        answered_M=torch.arange(shape.num_tokens, device=device),
-        target_M=rows[:, 1:].flatten(),
-        first_P=None,
-        follows_P=None,
-        names=("drawn",),
-    )
+def our_step_of(shape: Shape, device: str) -> Step:
+    """Returns the step that `pretrain` does in a shape, on rows of drawn pieces."""
+    rows = DrawnRows.of(shape.batch, shape.length, shape.vocabulary, device)
+    return our_step(shape.recipe(), rows, "fp32" if device == "cpu" else "bf16", is_compiled=False)
 
 
 def peak_bytes(new_step: Callable[[], Step], device: str) -> int:
@@ -210,12 +165,3 @@ def do_first(step: Step, device: str) -> None:
     """Does the steps that are not like the later ones."""
     for _ in range(NUM_FIRST_STEPS[device.partition(":")[0]]):
         step()
-
-
-def timed(step: Step, device: str) -> float:
-    """Does a step and returns its seconds."""
-    synchronise(device)
-    started_at = time.perf_counter()
-    step()
-    synchronise(device)
-    return time.perf_counter() - started_at

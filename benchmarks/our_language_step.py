@@ -61,6 +61,19 @@ def our_step(
     is_compiled: bool,
 ) -> Callable[[], object]:
     """Returns what does one step after another on the same rows."""
+    trainer, state = our_training(recipe, rows, precision, documents, is_compiled=is_compiled)
+    return unattended_step(trainer, state, trainer.judged(state))
+
+
+def our_training(
+    recipe: Recipe,
+    rows: DrawnRows,
+    precision: Precision,
+    documents: Tensor | None = None,
+    *,
+    is_compiled: bool,
+) -> tuple[Trainer, TrainingState]:
+    """Returns what learns the same rows in every step, and what it begins with."""
     device = rows.tokens.device.type
     model = new_model(recipe.model)
     initialise(model, seed=0)
@@ -97,4 +110,4 @@ def our_step(
         is_always_alike=recipe.learning.head != "sampled",
         unattended=NOBODY,
     )
-    return unattended_step(trainer, state, trainer.judged(state))
+    return trainer, state

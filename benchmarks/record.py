@@ -8,6 +8,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import torch
 
 from headstart import __version__
 from headstart.files import write_json
-from headstart.models.accounting.machine import measure_machine
+from headstart.models.accounting.machine import measure_machine, synchronise
 
 RESULTS = Path(__file__).parent / "results"
 NUM_REPETITIONS = 7
@@ -45,6 +46,15 @@ def alternate(
         }
         for name, row in seconds.items()
     }
+
+
+def timed(job: Callable[[], object], device: str = "cpu") -> float:
+    """Does a job, and returns its seconds until the device is done with it."""
+    synchronise(device)
+    started_at = time.perf_counter()
+    job()
+    synchronise(device)
+    return time.perf_counter() - started_at
 
 
 def ask(

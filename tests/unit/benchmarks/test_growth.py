@@ -12,9 +12,9 @@ from growth_steps import (
     OURS,
     PLAIN,
     Taken,
-    our_step,
     predicted,
 )
+from our_language_step import DrawnRows, our_training
 
 from headstart.models.accounting.duration import Machine
 from headstart.models.accounting.memory import model_memory
@@ -51,8 +51,10 @@ def test_a_shape_is_the_model_that_is_built():
 
 
 def test_a_step_of_ours_learns():
-    step = our_step(TINY, "cpu")
-    losses = [step().loss for _ in range(3)]
+    rows = DrawnRows.of(TINY.batch, TINY.length, TINY.vocabulary, "cpu")
+    trainer, state = our_training(TINY.recipe(), rows, "fp32", is_compiled=False)
+    judged = trainer.judged(state)
+    losses = [trainer.do_step(state, judged, trainer.batches(step)).loss for step in range(3)]
     assert losses[-1] < losses[0]
 
 
