@@ -152,8 +152,10 @@ class LabelLearner:
 
     def use_rows(self, model: Model[Any, Any]) -> set[str]:
         """Has steps update only the embeddings that they read, where that pays."""
-        # A GPU passes over the whole table in less time than it finds the rows.
-        is_sparse = self.plan.device == "cpu" and self.transfer.mode != "frozen"
+        # A GPU passes over the whole table in less time than it finds the rows. What is remembered
+        # of a table is of the way it began, wherever it is gone on with.
+        began_on = (self.recipe.plan or self.plan).device
+        is_sparse = began_on == "cpu" and self.transfer.mode != "frozen"
         model.trunk.embedding.tokens.sparse = is_sparse
         return {"trunk.embedding.tokens.weight"} if is_sparse else set()
 

@@ -61,7 +61,7 @@ class LanguageLearner:
         model.to(self.plan.device)
         if self.plan.is_compiled:
             model.trunk.compile_layers()
-        rowwise = use_rows(model, self.recipe, self.plan.device)
+        rowwise = use_rows(model, self.recipe, (self.recipe.plan or self.plan).device)
         decay = self.recipe.learning.average_decay
         return TrainingState(
             model=model,

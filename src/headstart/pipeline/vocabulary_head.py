@@ -56,13 +56,17 @@ def begin_with_frequencies(model: Model[Any, Any], store: TokenStore) -> None:
         bias_V.copy_(unigram_logits(piece_counts(store, len(bias_V))))
 
 
-def use_rows(model: Model[Any, Any], recipe: Recipe, device: str) -> set[str]:
-    """Has steps update only the rows that they touch, where that pays; returns those tables."""
+def use_rows(model: Model[Any, Any], recipe: Recipe, began_on: str) -> set[str]:
+    """Has steps update only the rows that they touch, where that pays; returns those tables.
+
+    What is remembered of a table is of the way it began, wherever a run is gone on with: so the
+    device is the one that it began on.
+    """
     head, embedding = language_head(model), model.trunk.embedding.tokens
     is_sampled = recipe.learning.head == "sampled"
     # An exact head touches every row of its matrix, the embedding too where the two are tied. A
     # GPU passes over the whole table in less time than it finds the rows.
-    is_sparse = is_sampled or (head.weight is not embedding.weight and device == "cpu")
+    is_sparse = is_sampled or (head.weight is not embedding.weight and began_on == "cpu")
     embedding.sparse = is_sparse
     tables = [embedding.weight] if is_sparse else []
     if is_sampled:

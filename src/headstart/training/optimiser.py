@@ -77,10 +77,11 @@ class Optimiser:
         """Sets how far the next move goes."""
         if self._rates is not None:
             self._rates.set(rate)
-            return
         for part in self._parts:
             for group in part.param_groups:
-                group["lr"] = rate * group["rate_share"]
+                # Those on a device have just been set there.
+                if not isinstance(group["lr"], Tensor):
+                    group["lr"] = rate * group["rate_share"]
 
     def move_if(self, is_sound: Tensor) -> None:
         """Moves the weights on a GPU at the rate that was set; where something is not sound, by 0.

@@ -247,6 +247,16 @@ def test_a_look_has_rows_catch_up_with_the_steps_that_did_not_name_them(new_lear
     assert torch.equal(table, settled)
 
 
+def test_tables_are_moved_as_they_began_wherever_a_run_is_gone_on_with(new_learner):
+    learner = new_learner(settings())
+    elsewhere = replace(learner, plan=replace(learner.plan, device="cuda"))
+    began_there = replace(elsewhere, recipe=replace(learner.recipe, plan=elsewhere.plan))
+    model, _ = learner.new_model()
+    assert elsewhere.use_rows(model) == learner.use_rows(model) == {"trunk.embedding.tokens.weight"}
+    assert began_there.use_rows(model) == set()
+    assert replace(began_there, plan=learner.plan).use_rows(model) == set()
+
+
 def test_a_look_is_at_the_averaged_weights_and_gives_the_learned_ones_back(new_learner):
     learner = new_learner(settings(average_decay=0.99, peak_rate=5e-2))
     state = learner.new_state()

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from headstart.training.config import LearningConfig
-from headstart.training.optimiser import Optimiser, decay_groups
+from headstart.training.optimiser import DeviceRates, Optimiser, decay_groups
 
 CONFIG = LearningConfig(weight_decay=0.3, beta1=0.8, beta2=0.95)
 
@@ -71,6 +71,24 @@ def test_frozen_weights_stay():
     model.matrix.grad = torch.ones(3, 4)
     optimiser.step(0.1)
     assert (model.frozen == 1).all()
+
+
+def test_rates_that_lie_on_a_device_leave_no_table_behind():
+    plain, on_device = Small(), Small()
+    optimisers = [Optimiser(model, {"matrix"}, CONFIG) for model in (plain, on_device)]
+    # As on a GPU, where only what steps touch as a whole has its rates beside it.
+    dense, rowwise = optimisers[1]._parts
+    optimisers[1]._rates = DeviceRates(dense.param_groups)
+    for model, optimiser in zip((plain, on_device), optimisers, strict=True):
+        for rate in (0.1, 0.05):
+            model.matrix.grad = torch.ones(3, 4).to_sparse(1)
+            model.bias.grad = torch.ones(4)
+            optimiser.step(rate)
+        optimiser.settle()
+    assert rowwise.param_groups[0]["lr"] == 0.05
+    assert not torch.equal(plain.matrix, Small().matrix)
+    torch.testing.assert_close(on_device.matrix, plain.matrix)
+    torch.testing.assert_close(on_device.bias, plain.bias)
 
 
 def test_what_was_remembered_can_be_taken_up_bit_for_bit():
