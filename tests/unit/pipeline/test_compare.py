@@ -388,16 +388,22 @@ def test_a_gradual_trunk_learns_from_the_top(hasty):
     assert {(row["of"], row["to"]) for row in results["differences"]} == {("warm", "gradual")}
 
 
-def test_every_network_reads_so_often_and_so_much_as_is_said(raw, tmp_path):
-    settings = HASTY.reading(epochs=1, length=16, long_texts="windows")
+def test_what_is_said_of_all_networks_is_what_each_does(raw, tmp_path):
+    settings = HASTY.for_all(
+        epochs=1, length=16, long_texts="windows", pooling="first", dropout=0.25
+    )
     wanted = raw.comparison(sizes=(10,), num_seeds=1, settings=settings)
     results = compare(wanted, tmp_path)
-    for kind in ("warm", "cold", "frozen"):
+    for kind, dropout in (("warm", 0.25), ("cold", 0.25), ("frozen", 0.0)):
         used = results["question"]["settings"][kind]
-        assert (used["epochs"], used["length"]) == (1, 16)
+        assert (used["epochs"], used["length"], used["pooling"]) == (1, 16, "first")
+        assert used["dropout"] == dropout
         home = next(job["folder"] for job in results["jobs"] if job["system"] == kind)
-        assert read_recipe(tmp_path / home).transfer.long_texts == "windows"
-    assert HASTY.reading() == HASTY
+        recipe = read_recipe(tmp_path / home)
+        assert recipe.transfer.long_texts == "windows"
+        assert recipe.model.head.pooling == "first"
+        assert recipe.model.trunk.layer.dropout == dropout
+    assert HASTY.for_all() == HASTY
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from headstart.apps.cli.sweep_progress import shown_jobs
 from headstart.apps.cli.training_progress import watched
 from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE
 from headstart.files import locked
+from headstart.models.heads.config import Pooling
 from headstart.transfers.config import LongTexts
 from headstart.transfers.sweep import USUAL_KINDS, Kind
 
@@ -95,13 +96,15 @@ class Extent:
 
 @dataclass(frozen=True, kw_only=True)
 class Rivals:
-    """Which systems are compared, and how much of a text their networks read."""
+    """Which systems are compared, and how their networks read and learn."""
 
     systems: tuple[Kind, ...]
     unlabelled: tuple[str, ...]
     epochs: int | None
     length: int | None
     long_texts: LongTexts | None
+    pooling: Pooling | None
+    dropout: float | None
 
 
 asked_options = packed(
@@ -140,7 +143,10 @@ extent_options = packed(
         help="How often each job is done, from other draws.",
     ),
     click.option(
-        "--minutes", type=POSITIVE_TYPE, help="Leave out seeds, down to two, to take about so long."
+        "--minutes",
+        type=POSITIVE_TYPE,
+        help="Leave out seeds, down to two, to take about so long; of translators: the learning of "
+        "all jobs together.",
     ),
     click.option(
         "--rates",
@@ -184,6 +190,14 @@ rival_options = packed(
         "--long-texts",
         type=click.Choice(get_args(LongTexts)),
         help="Cut what is longer, or read it in windows.  [default: cut]",
+    ),
+    click.option(
+        "--pooling",
+        type=click.Choice(get_args(Pooling)),
+        help="The vector of a text.  [default: what suits the trunk's objective]",
+    ),
+    click.option(
+        "--dropout", type=float, help=f"Share of values to drop, but by frozen.  {SYSTEMS_OWN}"
     ),
 )
 
@@ -246,6 +260,8 @@ def asked_of_pairs(asked: Asked, rivals: Rivals, extent: Extent) -> AskedOfPairs
         "--epochs": rivals.epochs,
         "--length": rivals.length,
         "--long-texts": rivals.long_texts,
+        "--pooling": rivals.pooling,
+        "--dropout": rivals.dropout,
         "--sizes": extent.sizes,
         "--rates": extent.rates or None,
         "--workers": extent.num_workers,
@@ -301,8 +317,12 @@ def to_comparison(
         rates=extent.rates,
         systems=rivals.systems,
         unlabelled=absolute_files(rivals.unlabelled) if rivals.unlabelled else (),
-        settings=ComparedSettings().reading(
-            epochs=rivals.epochs, length=rivals.length, long_texts=rivals.long_texts
+        settings=ComparedSettings().for_all(
+            epochs=rivals.epochs,
+            length=rivals.length,
+            long_texts=rivals.long_texts,
+            pooling=rivals.pooling,
+            dropout=rivals.dropout,
         ),
         num_workers=extent.num_workers,
         command=shlex.join(["headstart", *sys.argv[1:]]),

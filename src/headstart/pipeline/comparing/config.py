@@ -5,6 +5,7 @@ from pathlib import Path
 
 from headstart.errors import RecipeError
 from headstart.models.config import MOST, require_whole
+from headstart.models.heads.config import Pooling
 from headstart.pipeline.examples import ExamplesConfig
 from headstart.pipeline.planning import Place
 from headstart.transfers.config import LongTexts
@@ -24,7 +25,7 @@ def to_the_end(settings: TransferSettings) -> TransferSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedSettings:
-    """How each kind of network learns; warm and cold differ in the rates of their layers alone."""
+    """How each kind of network learns; warm and cold have the same steps over the same batches."""
 
     warm: TransferSettings = field(default_factory=lambda: to_the_end(WARM))
     cold: TransferSettings = field(default_factory=lambda: to_the_end(COLD))
@@ -37,30 +38,33 @@ class ComparedSettings:
         settings: TransferSettings = getattr(self, kind)
         return settings
 
-    def reading(
+    def for_all(
         self,
         *,
         epochs: int | None = None,
         length: int | None = None,
         long_texts: LongTexts | None = None,
+        pooling: Pooling | None = None,
+        dropout: float | None = None,
     ) -> "ComparedSettings":
-        """Returns the same with every network reading so often, so much and so; None is its own.
+        """Returns the same with what is said put in the place of every network's own.
 
-        The epochs of a taught one are others, since it reads other texts in them too, and stay.
+        The epochs of a taught one stay, since it reads other texts in them too, and a frozen trunk
+        drops nothing.
         """
-        own = {row.name: getattr(self, row.name) for row in fields(self)}
+
+        def changed(kind: str, own: TransferSettings) -> TransferSettings:
+            return replace(
+                own,
+                epochs=own.epochs if kind == "taught" else epochs or own.epochs,
+                length=length or own.length,
+                pooling=pooling or own.pooling,
+                dropout=own.dropout if kind == "frozen" or dropout is None else dropout,
+                transfer=replace(own.transfer, long_texts=long_texts or own.transfer.long_texts),
+            )
+
         return ComparedSettings(
-            **{
-                kind: replace(
-                    one,
-                    epochs=one.epochs if kind == "taught" else epochs or one.epochs,
-                    length=length or one.length,
-                    transfer=replace(
-                        one.transfer, long_texts=long_texts or one.transfer.long_texts
-                    ),
-                )
-                for kind, one in own.items()
-            }
+            **{row.name: changed(row.name, getattr(self, row.name)) for row in fields(self)}
         )
 
 

@@ -216,6 +216,7 @@ def network_json(system: System, done: Done) -> Json:
         "fits_head": settings.transfer.fits_head,
         "num_averaged": settings.transfer.num_averaged,
         "dropout": settings.dropout,
+        "pooling": settings.pooling or trunk.recipe.pooling,
         "rates_tried": list(done.wanted.rates) or [1.0],
     } | (teachers_json(done, settings) if system.kind == "taught" else {})
 
