@@ -174,9 +174,10 @@ def runs_table(runs: Record) -> Table:
         results = run["results"]
         notes = " with others at once" if run["is_side_by_side"] else ""
         begun = f", from {run['begun_from']}" if run["begun_from"] else ""
+        given = ", made before" if run.get("is_given") else ""
         rows.append(
             (
-                f"{name}{begun}",
+                f"{name}{begun}{given}",
                 run["recipe"],
                 run["objective"],
                 f"{results['seconds'] / 60:.1f}",

@@ -78,7 +78,7 @@ def study_block(study: str, record: Record) -> str:
         parts.append(markdown(runs_table(record["runs"])))
     program = study.replace("-", "_")
     lines = "\n".join(record["commands"])
-    parts.append(f"`python benchmarks/studies/{program}.py` does it all:")
+    parts.append(f"What `python benchmarks/studies/{program}.py` did for this record:")
     parts.append(f"```sh\n{lines}\n```")
     return "\n\n".join([*parts, provenance(record)])
 

@@ -1,7 +1,7 @@
 """What the C library does with memory that tensors give back: keep it for the next, or return it.
 
 By default glibc returns large blocks and asks for them again at every step; where the logits are
-large, half of a step's time goes into fresh pages (docs/log.md).
+large, a third of a step's time and more goes into fresh pages (docs/log.md).
 """
 
 import contextlib

@@ -122,7 +122,7 @@ def test_the_answer_has_the_numbers_of_the_record(record):
             assert cells[2].startswith(shown[test, system, 1_000])
     assert f"warm scores most: {shown['clean', 'warm', 1_000]}" in text
     assert made["commands"][0] in text
-    assert "`python benchmarks/studies/strong.py`" in text
+    assert "What `python benchmarks/studies/strong.py` did" in text
     assert made["commit"] in text
 
 

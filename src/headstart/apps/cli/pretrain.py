@@ -123,7 +123,9 @@ wanted_options = packed(
     ),
     click.option("--from", "start", type=RUN_TYPE, help="A run to go on from, with other text."),
     click.option(
-        "--tokenizer", type=FOLDER, help="A tokenizer's folder.  [default: learned from the text]"
+        "--tokenizer",
+        type=FOLDER,
+        help="A tokenizer's folder.  [default: learned from the text; with --from the run's]",
     ),
     click.option(
         "--valid",

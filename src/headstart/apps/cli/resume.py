@@ -36,7 +36,8 @@ def resume(
 ) -> None:
     """Go on with a run from its last checkpoint, as if nothing had happened.
 
-    A run that was killed comes out bit for bit as it would have without the kill.
+    A run that was killed comes out bit for bit as it would have without the kill, with the same
+    threads and versions, and on a GPU with --deterministic.
     """
     if not run.is_dir():
         raise RunError(f"There is no folder {run}. Name the folder of a run.")

@@ -116,7 +116,8 @@ wanted_options = packed(
     click.option(
         "--tokenizer",
         type=FOLDER,
-        help="A tokenizer's folder, for both sides.  [default: learned from the pairs]",
+        help="A tokenizer's folder, for both sides.  [default: learned from the pairs; "
+        "with --from the run's]",
     ),
     click.option("--two-vocabularies", is_flag=True, help="Learn one tokenizer for each side."),
     minutes_option,

@@ -23,7 +23,7 @@ compile_option = click.option(
     "--compile/--no-compile",
     "is_compiled",
     default=None,
-    help="Compile the layers first.  [default: tried where the budget is in minutes]",
+    help="Compile the layers first.  [default: tried where there are minutes enough]",
 )
 rate_option = click.option(
     "--rate", type=POSITIVE_TYPE, help=f"The highest learning rate.  {RECIPES_OWN}"

@@ -183,7 +183,7 @@ choice_options = packed(
         "--average-best",
         "num_averaged",
         type=COUNT_TYPE,
-        help="Average the weights of so many best epochs.  [default: 1]",
+        help=f"Average the weights of so many best epochs.  {MODES_OWN}",
     ),
 )
 
