@@ -6,6 +6,7 @@ Legend: B rows, T positions, D width, N texts, C labels.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -27,6 +28,20 @@ TextRows = Sequence[Sequence[int]]
 Classifier = Model[Trunk, LabelHead]
 
 
+class AnswerWeights(NamedTuple):
+    """As how many answers each text of a batch counts, on its device, and all of them together."""
+
+    weight_N: Tensor
+    total: float
+
+
+def answer_weights(weights: Sequence[float] | None, device: str) -> AnswerWeights | None:
+    """Returns weights as a batch holds them; None where all texts are alike."""
+    if weights is None:
+        return None
+    return AnswerWeights(moved(torch.tensor(weights), device), sum(weights))
+
+
 @dataclass(frozen=True, kw_only=True)
 class LabelBatch:
     """Texts to be read and judged."""
@@ -38,8 +53,8 @@ class LabelBatch:
     """The number of each text's label, or how likely it has each. Shape (N,) or (N, C)."""
     names: tuple[str, ...]
     """What each text is called when something is wrong with it."""
-    weights: tuple[float, ...] | None = None
-    """As how many answers each one counts; None where all are alike."""
+    weights: AnswerWeights | None = None
+    """None where all texts are alike."""
 
     @property
     def num_tokens(self) -> int:
@@ -49,7 +64,7 @@ class LabelBatch:
     @property
     def counts(self) -> Mapping[str, float]:
         """How many answers are asked for."""
-        return {LABELS: len(self.target_N) if self.weights is None else sum(self.weights)}
+        return {LABELS: len(self.target_N) if self.weights is None else self.weights.total}
 
     def vectors(self, model: Classifier) -> Tensor:
         """Returns the vector by which each text is judged. Shape (N, D)."""
@@ -64,7 +79,7 @@ class FeatureBatch:
     vector_ND: Tensor
     target_N: Tensor
     names: tuple[str, ...]
-    weights: tuple[float, ...] | None = None
+    weights: AnswerWeights | None = None
 
     @property
     def num_tokens(self) -> int:
@@ -74,7 +89,7 @@ class FeatureBatch:
     @property
     def counts(self) -> Mapping[str, float]:
         """How many answers are asked for."""
-        return {LABELS: len(self.target_N) if self.weights is None else sum(self.weights)}
+        return {LABELS: len(self.target_N) if self.weights is None else self.weights.total}
 
     def vectors(self, _model: Classifier) -> Tensor:
         """Returns the vector by which each text is judged. Shape (N, D)."""
@@ -95,7 +110,7 @@ class Labels:
             total = F.cross_entropy(logits_NC, target_N, weight=weight_C, reduction="sum")
         else:
             loss_N = F.cross_entropy(logits_NC, target_N, weight=weight_C, reduction="none")
-            total = (loss_N * loss_N.new_tensor(batch.weights)).sum()
+            total = (loss_N * batch.weights.weight_N).sum()
         return {LABELS: total}
 
 
@@ -127,7 +142,7 @@ def to_label_batch(
         share_NB=None if len(rows) == len(texts) else moved(window_shares(texts), device),
         target_N=moved(torch.tensor(targets), device),
         names=tuple(names),
-        weights=None if weights is None else tuple(weights),
+        weights=answer_weights(weights, device),
     )
 
 

@@ -29,6 +29,7 @@ from headstart.objectives.labels import (
     LabelBatch,
     Labels,
     TextRows,
+    answer_weights,
     to_label_batch,
 )
 from headstart.pipeline.label_split import Split, as_split
@@ -181,7 +182,7 @@ class LabelLearner:
         # Of labels that are known: what teachers say of the others is likely, and no count.
         counts_C = np.bincount(self.train.targets, minlength=len(self.transfer.labels))
         share_C = len(self.train.targets) / (np.count_nonzero(counts_C) * counts_C.clip(min=1))
-        return torch.from_numpy(share_C).float()
+        return torch.from_numpy(share_C).float().to(self.plan.device)
 
     def before_step(self, state: TrainingState) -> None:
         """Lets as much of a trunk learn as a gradual transfer has reached."""
@@ -232,13 +233,12 @@ class LabelLearner:
         """Returns a step over the vectors of a frozen trunk."""
         chosen = self.chosen(step)
         vectors_ND, target_N = self.features["train"]
-        weights = self.weights_of(chosen)
         return [
             FeatureBatch(
                 vector_ND=vectors_ND[chosen],
                 target_N=target_N[chosen],
                 names=tuple(self.train.names[index] for index in chosen),
-                weights=None if weights is None else tuple(weights),
+                weights=answer_weights(self.weights_of(chosen), self.plan.device),
             )
         ]
 

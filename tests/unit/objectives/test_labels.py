@@ -16,6 +16,7 @@ from headstart.models.model import new_model
 from headstart.objectives.labels import (
     FeatureBatch,
     Labels,
+    answer_weights,
     label_logits,
     to_label_batch,
     window_shares,
@@ -90,7 +91,10 @@ def test_targets_that_are_certain_are_hard_ones(is_weighed):
     soft = batch_of(texts, np.eye(3, dtype=np.float32)[targets])
     hard = batch_of(texts, targets)
     vectors = FeatureBatch(
-        vector_ND=hard.vectors(model), target_N=soft.target_N, names=soft.names, weights=(1.0,) * 5
+        vector_ND=hard.vectors(model),
+        target_N=soft.target_N,
+        names=soft.names,
+        weights=answer_weights([1.0] * 5, "cpu"),
     )
     losses = [Labels(weight_C).loss(model, batch)["labels"] for batch in (hard, soft, vectors)]
     gradients = [torch.autograd.grad(loss, model.head.output.weight)[0] for loss in losses]

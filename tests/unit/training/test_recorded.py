@@ -32,8 +32,8 @@ STEP = StepRows(length=24, sequences=4, seed=1)
 NAMES = ["a", "b"]
 
 
-def batch_of(*rows: list[int], length: int | None = None):
-    return to_label_batch([[row] for row in rows], [0, 1], NAMES, "cpu", length)
+def batch_of(*rows: list[int], weights: list[float] | None = None):
+    return to_label_batch([[row] for row in rows], [0, 1], NAMES, "cpu", weights)
 
 
 def test_batches_of_one_shape_have_one_key_and_others_another():
@@ -42,6 +42,17 @@ def test_batches_of_one_shape_have_one_key_and_others_another():
     assert key != key_of(batch_of([1, 2, 3, 4], [4, 5]))
     # Without padding there is no mask, and so another step.
     assert key != key_of(batch_of([1, 2, 3], [4, 5, 6]))
+
+
+def test_what_each_answer_counts_is_no_part_of_a_recording_but_the_sum_is():
+    batch, other, more = (
+        batch_of([1, 2], [3, 4], weights=weights)
+        for weights in ([1.0, 3.0], [3.0, 1.0], [3.0, 3.0])
+    )
+    assert key_of(batch) == key_of(other)
+    assert key_of(batch) != key_of(more)
+    played = with_tensors(batch, tensors_of(other))
+    assert played.weights.weight_N.tolist() == [3.0, 1.0]
 
 
 def test_a_batch_with_other_tensors_is_that_batch_otherwise():
