@@ -6,12 +6,14 @@ from pathlib import Path
 from unicodedata import unidata_version
 
 from headstart.corpora.compression import kind_of
+from headstart.corpora.documents import DocumentKind
 from headstart.corpora.examples import PAIR_SEPARATOR, Example
 from headstart.corpora.leaks.corpus_copies import CorpusCopyFinder
 from headstart.corpora.leaks.normalisation import words
 from headstart.corpora.leaks.prepared import prepare
 from headstart.corpora.leaks.sketch import Sketch, merged
 from headstart.corpora.leaks.sketch_file import SKETCH_FILE, read_sketch
+from headstart.corpora.rows import is_table
 from headstart.corpora.sources import find_files
 from headstart.corpora.tables import source_sha256
 from headstart.errors import DataError, RecipeError
@@ -25,7 +27,7 @@ from headstart.pipeline.watch import Watch
 
 NUM_PLACES_TOLD = 3
 # Raise it when a file would be read, or a text taken for a copy, otherwise than before.
-KEPT_OUT_VERSION = 1
+KEPT_OUT_VERSION = 2
 
 
 def require_fitting_start(start: Path, recipe: Recipe) -> None:
@@ -126,6 +128,16 @@ def kept_out_files(names: Sequence[str]) -> list[Path]:
 
 
 def kept_out_texts(config: CorpusConfig, names: Sequence[str]) -> list[Example]:
-    """Returns the texts of tables and text files, whatever their labels."""
-    documents = Watch().read(kept_out_files(names), config.reading(), "")
-    return [Example(document.plain, "", document.place) for document in documents]
+    """Returns the texts of tables and text files, whatever their labels.
+
+    A test has a text a line, whatever the documents of a corpus are; a file may also be as those.
+    """
+    kinds: list[DocumentKind] = ["lines"]
+    if config.documents != "lines":
+        kinds.append(config.documents)
+    return [
+        Example(document.plain, "", document.place)
+        for path in kept_out_files(names)
+        for kind in (kinds[:1] if is_table(path) else kinds)
+        for document in Watch().read([path], replace(config.reading(), documents=kind), "")
+    ]

@@ -12,7 +12,8 @@ from headstart.pipeline.comparing.report import write_report
 from headstart.pipeline.comparing.results import Done, Json, results_of
 from headstart.pipeline.comparing.sweeping import ShowSweep, Sweeping
 from headstart.pipeline.comparing.trunks import read_trunks
-from headstart.pipeline.run_files import RESULTS_FILE, read_results
+from headstart.pipeline.run_files import RESULTS_FILE, read_results, require_free
+from headstart.pipeline.teaching import read_unlabelled
 from headstart.pipeline.watch import Watch
 from headstart.transfers.sweep import Sweep, checked_sizes, systems_of
 
@@ -28,6 +29,7 @@ def compare(wanted: Comparison, folder: Path, watch: Watch | None = None) -> Jso
 
 def run_comparison(wanted: Comparison, folder: Path, watch: Watch, show: ShowSweep) -> Json | None:
     """Does the same in a folder that is locked already, and shows how far it is."""
+    require_free(folder)
     trunks = read_trunks(wanted.starts)
     examples = compared_examples(wanted.examples, folder, watch)
     train = examples.labelled.train
@@ -48,6 +50,9 @@ def run_comparison(wanted: Comparison, folder: Path, watch: Watch, show: ShowSwe
         show=show,
         unlabelled={name: source_sha256(Path(name)) for name in wanted.unlabelled},
     )
+    if wanted.unlabelled:
+        # Students come last, but what cannot be read is told before the first job.
+        read_unlabelled(sweeping.lessons([], seed=0), examples.config, examples.labelled, watch)
     leaks = find_leaks(examples, trunks, folder, watch)
     chosen = chosen_settings(sweeping)
     num_seeds = None if chosen is None else affordable_seeds(sweeping, chosen)

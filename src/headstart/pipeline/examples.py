@@ -171,9 +171,19 @@ def in_proportion(num_of: Mapping[str, int]) -> Iterator[str]:
 
 def example_hashes(config: ExamplesConfig) -> dict[str, str]:
     """Returns the SHA-256 of each file of examples as it is now."""
-    names = [name for name in (config.train, config.valid, config.test) if name is not None]
-    paths = [path for name in names for path in text_and_label_files(name) if path is not None]
-    return {str(path): source_sha256(path) for path in paths}
+    return {str(path): source_sha256(path) for _, path in example_files(config)}
+
+
+def example_files(config: ExamplesConfig) -> list[tuple[str, Path]]:
+    """Returns each file of examples with what it is for; of a pair both, the texts first."""
+    named = {"train": config.train, "valid": config.valid, "test": config.test}
+    return [
+        (role, path)
+        for role, name in named.items()
+        if name is not None
+        for path in text_and_label_files(name)
+        if path is not None
+    ]
 
 
 def write_examples_config(

@@ -14,10 +14,18 @@ from headstart.pipeline.check import check_run
 from headstart.pipeline.run_files import SEEN_FILE
 
 
-def write_seen(folder: Path, examples: Iterable[Example], unlabelled: Iterable[str] = ()) -> None:
-    """Writes the fingerprints of all that a run learns from or chooses by; not the texts."""
+def write_seen(
+    folder: Path,
+    examples: Iterable[Example],
+    unlabelled: Iterable[str] = (),
+    teachers_seen: Iterable[bytes] = (),
+) -> None:
+    """Writes the fingerprints of all that a run learns from or chooses by; not the texts.
+
+    What its teachers have seen is among it: their answers may tell of that.
+    """
     texts = chain((example.text for example in examples), unlabelled)
-    marks = {fingerprint(words(text)) for text in texts} - {b""}
+    marks = {*teachers_seen, *(fingerprint(words(text)) for text in texts)} - {b""}
     write_bytes(folder / SEEN_FILE, b"".join(sorted(marks)))
 
 

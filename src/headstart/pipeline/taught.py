@@ -34,6 +34,8 @@ class Taught:
     probability_NC: NDArray[np.float32]
     facts: dict[str, Any]
     """Files with their SHA-256, teachers, and what was left out."""
+    teachers_seen: frozenset[bytes] = frozenset()
+    """The fingerprints of what the teachers have learned from or chosen by."""
 
     @property
     def sources(self) -> dict[str, str]:

@@ -19,14 +19,15 @@ from headstart.errors import RecipeError, RunError
 from headstart.models.config import MOST, require_whole
 from headstart.pipeline.calibrated_baseline import fit_baseline
 from headstart.pipeline.classifier import load_classifier, parts_of, probabilities
-from headstart.pipeline.examples import ExamplesConfig, Labelled
+from headstart.pipeline.examples import ExamplesConfig, Labelled, read_examples_config
 from headstart.pipeline.learner import ShouldStop, never, require_going_on
 from headstart.pipeline.planning import Place
 from headstart.pipeline.run_files import WEIGHTS_FILE, is_finished, read_recipe
 from headstart.pipeline.run_folder import recorded_sha256
+from headstart.pipeline.seen import read_seen
 from headstart.pipeline.taught import Taught
 from headstart.pipeline.text_rows import transfer_of
-from headstart.pipeline.unlabelled import draw_unlabelled, held_out_marks
+from headstart.pipeline.unlabelled import Unlabelled, draw_unlabelled, held_out_marks
 from headstart.pipeline.watch import Watch
 
 TFIDF = "tfidf"
@@ -65,9 +66,37 @@ def teach(
     should_stop: ShouldStop = never,
 ) -> Taught:
     """Draws the texts and has all teachers answer for each; the answers are their mean."""
-    for teacher in teaching.teachers:
-        if teacher != TFIDF:
-            require_teacher(Path(teacher), labelled.labels)
+    classifiers = [Path(teacher) for teacher in teaching.teachers if teacher != TFIDF]
+    for folder in classifiers:
+        require_teacher(folder, labelled.labels)
+        for line in validation_that_is_known(folder, examples):
+            watch.say(line)
+    drawn = read_unlabelled(teaching, examples, labelled, watch)
+    if place.num_threads is not None:
+        torch.set_num_threads(place.num_threads)
+    found = [answers(one, labelled, drawn.texts, place, should_stop) for one in teaching.teachers]
+    return Taught(
+        texts=drawn.texts,
+        names=[str(document.place) for document in drawn.documents],
+        numbers=drawn.numbers,
+        probability_NC=np.mean([answer_NC for answer_NC, _ in found], axis=0).astype(np.float32),
+        facts={
+            "text_column": teaching.text_column,
+            "sources": {name: source_sha256(Path(name)) for name in teaching.unlabelled},
+            "teachers": [facts for _, facts in found],
+            "num_read": drawn.num_read,
+            "num_texts": len(drawn.texts),
+            "num_copies": drawn.num_copies,
+            "num_wordless": drawn.num_wordless,
+        },
+        teachers_seen=frozenset().union(*map(read_seen, classifiers)),
+    )
+
+
+def read_unlabelled(
+    teaching: Teaching, examples: ExamplesConfig, labelled: Labelled, watch: Watch
+) -> Unlabelled:
+    """Reads and draws the texts that teachers answer for, and says what was left out of them."""
     paths = [Path(name) for name in teaching.unlabelled]
     reading = replace(examples.reading(), text_column=teaching.text_column)
     drawn = draw_unlabelled(
@@ -83,24 +112,18 @@ def teach(
         f"as copies of validation or test texts: {drawn.num_copies:,}; for want of words: "
         f"{drawn.num_wordless:,}."
     )
-    if place.num_threads is not None:
-        torch.set_num_threads(place.num_threads)
-    found = [answers(one, labelled, drawn.texts, place, should_stop) for one in teaching.teachers]
-    return Taught(
-        texts=drawn.texts,
-        names=[str(document.place) for document in drawn.documents],
-        numbers=drawn.numbers,
-        probability_NC=np.mean([answer_NC for answer_NC, _ in found], axis=0).astype(np.float32),
-        facts={
-            "text_column": teaching.text_column,
-            "sources": {str(path): source_sha256(path) for path in paths},
-            "teachers": [facts for _, facts in found],
-            "num_read": drawn.num_read,
-            "num_texts": len(drawn.texts),
-            "num_copies": drawn.num_copies,
-            "num_wordless": drawn.num_wordless,
-        },
-    )
+    return drawn
+
+
+def validation_that_is_known(teacher: Path, examples: ExamplesConfig) -> Iterator[str]:
+    """Yields a sentence where a teacher has learned from what a student will choose by."""
+    theirs, _ = read_examples_config(teacher)
+    if examples.valid is None and theirs.valid is None and theirs.draw != examples.draw:
+        yield (
+            f"The teacher {teacher} held out other validation texts (draw {theirs.draw}, here "
+            f"{examples.draw}), and has learned from most of those that are held out here: what "
+            "validation shows will be too good. Name one validation file for both with --valid."
+        )
 
 
 def answers(

@@ -157,7 +157,7 @@ def keep_examples(
         write_seen(folder, labelled.pool)
         write_examples_config(folder, config, sources)
         return
-    write_seen(folder, labelled.pool, taught.texts)
+    write_seen(folder, labelled.pool, taught.texts, taught.teachers_seen)
     write_examples_config(folder, config, sources, write_taught(folder, taught))
 
 

@@ -119,6 +119,27 @@ def test_texts_of_a_test_are_found_in_the_corpus_whatever_their_case_and_signs(w
     pretrain(wish(clean, kept_out=(str(test),)), tmp_path / "run")
 
 
+@pytest.mark.parametrize("documents", ["paragraphs", "files"])
+def test_a_test_has_a_text_a_line_whatever_the_documents_of_the_corpus_are(
+    wish, toy, tmp_path, documents
+):
+    texts = toy.documents(60, sentences=(3, 5))
+    (tmp_path / "test.txt").write_text(f"{texts[7]}\n{texts[9]}\n")
+    (tmp_path / "test.label").write_text("yes\nno\n")
+    made = wish(texts, kept_out=(f"{tmp_path / 'test.txt'},{tmp_path / 'test.label'}",))
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    if documents == "files":
+        for number, text in enumerate(texts):
+            (folder / f"{number:02}.txt").write_text(text)
+    else:
+        (folder / "all.txt").write_text("\n\n".join(texts))
+    names = tuple(map(str, sorted(folder.iterdir())))
+    corpus = replace(made.corpus, corpus=names, documents=documents)
+    with pytest.raises(DataError, match="holds 2 texts"):
+        pretrain(replace(made, corpus=corpus), tmp_path / "run")
+
+
 def test_text_that_was_held_against_a_test_is_held_again_only_against_another(
     wish, toy, tmp_path, monkeypatch
 ):

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,12 +11,13 @@ import pytest
 from planted import HASTY, Planted, planted, shuffled, without_times
 
 from headstart.errors import DataError, RecipeError, RunError
-from headstart.files import CACHE_VARIABLE
+from headstart.files import CACHE_VARIABLE, json_digest
 from headstart.pipeline import training_run
 from headstart.pipeline.compare import compare, run_comparison
 from headstart.pipeline.comparing import sweeping
+from headstart.pipeline.comparing.examples import ComparedExamples
 from headstart.pipeline.comparing.report import write_report
-from headstart.pipeline.examples import read_labelled
+from headstart.pipeline.examples import example_hashes, read_labelled
 from headstart.pipeline.run_files import is_finished, read_recipe, read_results
 from headstart.pipeline.watch import Watch
 from headstart.reports.comparison.reading import comparison_of
@@ -386,6 +388,34 @@ def test_a_gradual_trunk_learns_from_the_top(hasty):
     results = compare(replace(wanted, systems=("warm", "gradual")), folder)
     assert results["question"]["settings"]["gradual"]["mode"] == "gradual"
     assert {(row["of"], row["to"]) for row in results["differences"]} == {("warm", "gradual")}
+
+
+def test_a_run_is_no_place_for_a_comparison(raw, tmp_path):
+    with pytest.raises(RunError, match="holds a run already"):
+        compare(raw.comparison(), raw.trunk)
+    assert read_results(raw.trunk)["held_out"]
+
+
+def test_a_trunk_that_still_learns_is_refused(raw, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(raw.trunk, run)
+    (run / "manifest.json").unlink()
+    with pytest.raises(RunError, match=r"run is not finished.*headstart resume"):
+        compare(raw.comparison(run), tmp_path / "compared")
+
+
+def test_the_same_bytes_in_another_place_or_form_are_other_jobs(raw, tmp_path):
+    wanted = raw.comparison().examples
+    by_test = replace(wanted, valid=wanted.test)
+    by_train = replace(wanted, valid=wanted.train)
+    table = tmp_path / "train.tsv"
+    shutil.copyfile(wanted.train, table)
+    as_table = replace(by_test, train=str(table))
+    keys = [
+        ComparedExamples(config=each, labelled=None, sources=example_hashes(each)).key
+        for each in (by_test, by_train, as_table)
+    ]
+    assert len({json_digest(key) for key in keys}) == 3
 
 
 def test_what_is_said_of_all_networks_is_what_each_does(raw, tmp_path):

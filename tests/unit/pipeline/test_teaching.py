@@ -183,6 +183,28 @@ def test_copies_of_held_out_texts_are_left_out_and_counted(home, tmp_path):
     assert clean_items(tmp_path, fresh.test) == [False] * 6
 
 
+def test_what_a_teacher_has_seen_its_student_has(home, tmp_path):
+    test = planted(30, seed=9)
+    examples = replace(
+        examples_of(home), train=str(write_rows(tmp_path / "other.csv", planted(60, seed=9)))
+    )
+    transfer(transferring(home / "trunk", examples, settings(epochs=1)), tmp_path / "teacher")
+    begin_transfer(taught_by(home, tmp_path / "teacher"), tmp_path / "student", Watch())
+    fresh = replace(examples_of(home), test=str(write_rows(tmp_path / "test.csv", test)))
+    assert clean_items(tmp_path / "student", read_labelled(fresh).test) == [False] * len(test)
+
+
+@pytest.mark.parametrize(("draw", "is_known"), [(0, False), (1, True)])
+def test_a_teacher_that_has_learned_what_is_chosen_by_is_told(home, tmp_path, draw, is_known):
+    examples = replace(examples_of(home), valid=None)
+    teacher = replace(examples, draw=draw)
+    transfer(transferring(home / "trunk", teacher, settings(epochs=1)), tmp_path / "teacher")
+    said = []
+    wanted = replace(taught_by(home, tmp_path / "teacher"), examples=examples)
+    begin_transfer(wanted, tmp_path / "student", Watch(say=said.append))
+    assert any("validation shows will be too good" in line for line in said) == is_known
+
+
 def test_teachers_ask_whether_to_stop_where_they_are_told_to_and_never_the_watch(home, tmp_path):
     wanted = taught_by(home, home / "teacher", "tfidf")
     # Who is asked by the watch takes it that there is a step to keep.

@@ -8,13 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headstart.corpora.compression import kind_of
 from headstart.corpora.leaks.report import LeakReport
 from headstart.corpora.leaks.sketch_file import SKETCH_FILE
 from headstart.errors import DataError
 from headstart.files import json_digest, read_sealed_json, write_sealed_json
 from headstart.pipeline.check import SketchFinding, Splits, check, check_run, write_split
 from headstart.pipeline.comparing.trunks import ComparedTrunk
-from headstart.pipeline.examples import ExamplesConfig, Labelled, example_hashes, read_labelled
+from headstart.pipeline.examples import (
+    ExamplesConfig,
+    Labelled,
+    example_files,
+    example_hashes,
+    read_labelled,
+)
 from headstart.pipeline.watch import Watch
 from headstart.reports.leak_json import copies_json
 
@@ -42,7 +49,10 @@ class ComparedExamples:
         """All that decides which examples a job gets, beside its size and draw."""
         config = self.config
         return {
-            "sources": list(self.sources.values()),
+            "sources": [
+                [role, kind_of(path), self.sources[str(path)]]
+                for role, path in example_files(config)
+            ],
             "columns": [config.text_column, config.label_column, config.group_column],
             "num_valid": config.num_valid,
             "skips_bad": config.skips_bad,
@@ -81,6 +91,7 @@ def compared_examples(config: ExamplesConfig, folder: Path, watch: Watch) -> Com
             text_column="text",
             label_column="label",
             num_valid=config.num_valid,
+            skips_bad=config.skips_bad,
         )
     # The only example of a rare label may have been held out.
     config = replace(config, labels=labelled.labels)

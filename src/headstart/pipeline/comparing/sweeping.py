@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from headstart.corpora.compression import kind_of
 from headstart.pipeline.comparing.config import OTHER_TEACHERS, TEACHERS, Comparison
 from headstart.pipeline.comparing.examples import ComparedExamples, job_examples
 from headstart.pipeline.comparing.results import JOBS_FOLDER, ChosenSettings, Json
@@ -121,7 +122,10 @@ class Sweeping:
             return facts | {
                 "teachers": [*teachers, *OTHER_TEACHERS],
                 "teaching_seeds": self.teaching_seeds(size),
-                "unlabelled": [*self.unlabelled.values(), self.wanted.examples.text_column],
+                "unlabelled": [
+                    [(kind_of(Path(name)), digest) for name, digest in self.unlabelled.items()],
+                    self.wanted.examples.text_column,
+                ],
                 "most": MOST_UNLABELLED,
             }
 
@@ -157,11 +161,15 @@ class Sweeping:
     def teaching(self, job: Job, chosen: ChosenSettings) -> Teaching:
         """Returns who teaches the student of a job, and on which texts."""
         folders = [self.jobs_folder / each.name for each in self.teaching_jobs(job, chosen)]
+        return self.lessons(folders, job.seed)
+
+    def lessons(self, classifiers: Sequence[Path], seed: int) -> Teaching:
+        """Returns the texts without labels that a seed draws, and who answers for them."""
         return Teaching(
             unlabelled=tuple(self.unlabelled),
-            teachers=(*folders, *OTHER_TEACHERS),
+            teachers=(*classifiers, *OTHER_TEACHERS),
             most=MOST_UNLABELLED,
-            seed=job.seed,
+            seed=seed,
             text_column=self.wanted.examples.text_column,
         )
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from planted import HASTY, Planted, planted, shuffled, without_times
 
-from headstart.errors import RecipeError
+from headstart.errors import DataError, RecipeError
 from headstart.files import CACHE_VARIABLE, sha256_of
 from headstart.pipeline import compare as comparing
 from headstart.pipeline import training_run
@@ -284,6 +284,20 @@ def test_with_several_trunks_each_has_a_student_of_its_own(raw, texts, tmp_path)
         ("warm:twin", "warm:tiny"),
     }
     assert results["verdict"]["answer"] == "not asked"
+
+
+def test_texts_that_cannot_be_read_are_told_before_the_first_job(raw, tmp_path):
+    bad = tmp_path / "texts.txt"
+    bad.write_bytes(b"a film\n\xff\xfe\xff\nanother film\n")
+    wanted = raw.comparison(sizes=(10,), num_seeds=1, settings=HASTY, unlabelled=(str(bad),))
+    # Without a validation file the examples are split, and read from there.
+    wanted = replace(wanted, examples=replace(wanted.examples, valid=None))
+    with pytest.raises(DataError, match="line 2"):
+        compare(wanted, tmp_path / "refused")
+    assert not (tmp_path / "refused" / "jobs").exists()
+    skipping = replace(wanted, examples=replace(wanted.examples, skips_bad=True))
+    results = compare(skipping, tmp_path / "skipped")
+    assert results["question"]["unlabelled"]["num_texts"] == 2
 
 
 def test_a_student_without_texts_is_refused(raw):
