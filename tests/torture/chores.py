@@ -17,6 +17,7 @@ class Chore:
 
     name: str
     folder: Path
+    num_bytes: int = 0
 
 
 def do_chore(chore: Chore, watch: Watch) -> bool:

@@ -17,7 +17,7 @@ from headstart.pipeline.teaching import read_unlabelled
 from headstart.pipeline.watch import Watch
 from headstart.transfers.sweep import Sweep, checked_sizes, systems_of
 
-# TF-IDF takes a gigabyte and a half for so much text, and there may be two of them at once.
+# TF-IDF takes a gigabyte and a half for so much text.
 MOST_LETTERS_BEYOND = 16_000_000
 
 
@@ -33,7 +33,6 @@ def run_comparison(wanted: Comparison, folder: Path, watch: Watch, show: ShowSwe
     trunks = read_trunks(wanted.starts)
     examples = compared_examples(wanted.examples, folder, watch)
     train = examples.labelled.train
-    num_letters = sum(len(each.text) for each in train)
     sweeping = Sweeping(
         wanted=wanted,
         folder=folder,
@@ -44,7 +43,7 @@ def run_comparison(wanted: Comparison, folder: Path, watch: Watch, show: ShowSwe
             sizes=checked_sizes(wanted.sizes, len(train)),
             num_seeds=wanted.num_seeds,
             num_train=len(train),
-            most_beyond=MOST_LETTERS_BEYOND * len(train) // max(1, num_letters),
+            most_beyond=MOST_LETTERS_BEYOND * len(train) // max(1, examples.num_letters),
         ),
         watch=watch,
         show=show,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,11 @@ class ComparedExamples:
             "skips_bad": config.skips_bad,
             "labels": config.labels,
         }
+
+    @cached_property
+    def num_letters(self) -> int:
+        """The letters of all training examples."""
+        return sum(len(example.text) for example in self.labelled.train)
 
     @property
     def splits(self) -> Splits:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from headstart.corpora.compression import kind_of
+from headstart.models.accounting.machine import memory_bytes
 from headstart.pipeline.comparing.config import OTHER_TEACHERS, TEACHERS, Comparison
 from headstart.pipeline.comparing.examples import ComparedExamples, job_examples
 from headstart.pipeline.comparing.results import JOBS_FOLDER, ChosenSettings, Json
@@ -24,6 +25,9 @@ from headstart.transfers.sweep import Decisive, Job, Sweep, System, jobs_of, new
 
 # A worker takes about 400 MB; so many stay below 4 GB.
 MOST_WORKERS = 8
+# What the words and characters of TF-IDF take for each letter of a text; all such jobs at once have
+# half of the memory.
+TFIDF_BYTES_PER_LETTER = 94
 # The version of how jobs are done. Raise it when the same examples, trunk, settings and seed would
 # come out otherwise, so that no comparison mixes jobs of both.
 PROCEDURE = 5
@@ -195,7 +199,13 @@ class Sweeping:
             kind=job.system.kind,
             examples=examples,
             transferring=transferring,
+            num_bytes=self.tfidf_bytes(job.size) if job.system.kind == "tfidf" else 0,
         )
+
+    def tfidf_bytes(self, size: int) -> int:
+        """Returns about how much memory TF-IDF takes for so many examples."""
+        examples = self.examples
+        return TFIDF_BYTES_PER_LETTER * examples.num_letters * size // len(examples.labelled.train)
 
     def finish(self, *rounds: Round) -> bool:
         """Does what is not yet finished of some jobs, teachers first; returns whether all are."""
@@ -222,6 +232,7 @@ class Sweeping:
                 )
             )
 
+        memory = memory_bytes("cpu")
         # A student begins when its teachers have finished.
         for is_student in (False, True):
             tasks = [
@@ -230,7 +241,12 @@ class Sweeping:
                 if (job.system.kind == "taught") == is_student
             ]
             if tasks and not work_through(
-                tasks, run_task, self.num_workers, self.watch.should_stop, note
+                tasks,
+                run_task,
+                self.num_workers,
+                self.watch.should_stop,
+                note,
+                None if memory is None else memory // 2,
             ):
                 return False
         return True

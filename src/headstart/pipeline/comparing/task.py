@@ -30,6 +30,8 @@ class Task:
     examples: ExamplesConfig
     transferring: Transferring | None
     """For a network; a baseline has none."""
+    num_bytes: int = 0
+    """The memory that it takes beyond what any job does."""
 
 
 def run_task(task: Task, watch: Watch) -> bool:

@@ -39,6 +39,10 @@ class AnyTask(Protocol):
     def folder(self) -> Path:
         """Where what it makes is kept."""
 
+    @property
+    def num_bytes(self) -> int:
+        """The memory that it takes beyond what any job does."""
+
 
 Task = TypeVar("Task", bound=AnyTask)
 Do = Callable[[Task, Watch], bool]
@@ -84,9 +88,13 @@ def work_through(
     num_workers: int,
     should_stop: Callable[[], bool],
     on_done: Callable[[Task], None],
+    num_bytes: int | None = None,
 ) -> bool:
-    """Does tasks in their order, several at once; returns whether all are finished."""
-    shift = Shift(deque(tasks), on_done)
+    """Does tasks in their order, several at once; returns whether all are finished.
+
+    One that would take more than `num_bytes` together with those at work waits for them.
+    """
+    shift = Shift(deque(tasks), on_done, num_bytes)
     if num_workers == 1:
         # Alone, this process does it as well, and needs no second one that loads everything again.
         return shift.work_alone(do, should_stop) and shift.num_finished == len(tasks)
@@ -109,6 +117,8 @@ class Shift(Generic[Task]):
 
     waiting: deque[Task]
     on_done: Callable[[Task], None]
+    num_bytes: int | None = None
+    """The memory that there is for what jobs take beyond the usual; None is any."""
     num_finished: int = 0
     failed: tuple[Task, str] | None = None
     """The first job that failed, and why."""
@@ -116,9 +126,19 @@ class Shift(Generic[Task]):
     def busy(self, workers: Sequence[Worker[Task]]) -> dict[Connection, Worker[Task]]:
         """Gives those who are idle something to do; returns who is at work, by their lines."""
         for worker in workers:
-            if worker.task is None and self.waiting:
-                worker.give(self.waiting.popleft())
+            if worker.task is None and (task := self.next_beside(workers)) is not None:
+                worker.give(task)
         return {worker.line: worker for worker in workers if worker.task is not None}
+
+    def next_beside(self, workers: Sequence[Worker[Task]]) -> Task | None:
+        """Returns the first that is waiting and has room beside those at work; alone, any has."""
+        num_taken = sum(worker.task.num_bytes for worker in workers if worker.task is not None)
+        for place, task in enumerate(self.waiting):
+            has_room = self.num_bytes is None or num_taken + task.num_bytes <= self.num_bytes
+            if has_room or not num_taken or not task.num_bytes:
+                del self.waiting[place]
+                return task
+        return None
 
     def work_alone(self, do: Do[Task], should_stop: Callable[[], bool]) -> bool:
         """Does what is waiting in this process; returns whether nobody said stop."""

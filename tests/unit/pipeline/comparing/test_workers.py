@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections import deque
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from chores import Chore, do_chore, serve_though_told_to_stop
 
 from headstart.errors import RunError
 from headstart.pipeline.comparing import workers
-from headstart.pipeline.comparing.workers import work_through
+from headstart.pipeline.comparing.workers import Shift, Worker, work_through
 
 TORTURE = str(Path(__file__).parents[3] / "torture")
 
@@ -52,6 +53,34 @@ def test_all_is_done_once(tmp_path, num_workers):
     begun = [int(path.read_text()) for path in tmp_path.glob("*.begun")]
     assert (os.getpid() in begun) == (num_workers == 1)
     assert not any(is_alive(number) for number in begun if number != os.getpid())
+
+
+def test_what_would_not_fit_beside_the_others_waits_for_them(tmp_path):
+    sizes = [5, 0, 6, 20, 3]
+    tasks = [Chore(f"n{number}", tmp_path, size) for number, size in enumerate(sizes)]
+    shift = Shift(deque(tasks), lambda _: None, num_bytes=10)
+    workers = [Worker(process=None, line=number) for number in range(4)]
+    for worker in workers:
+        worker.give = lambda task, worker=worker: setattr(worker, "task", task)
+    shift.busy(workers)
+    # The third and fourth do not fit beside the first; the last one does.
+    assert [worker.task for worker in workers] == [tasks[0], tasks[1], tasks[4], None]
+    assert list(shift.waiting) == tasks[2:4]
+    workers[0].task = None
+    shift.busy(workers)
+    assert [worker.task for worker in workers] == [tasks[2], tasks[1], tasks[4], None]
+    for worker in workers:
+        worker.task = None
+    shift.busy(workers)
+    # Larger than all there is: alone it is tried.
+    assert [worker.task for worker in workers] == [tasks[3], None, None, None]
+
+
+@pytest.mark.parametrize("num_workers", [1, 3])
+def test_all_is_done_however_much_of_it_does_not_fit(tmp_path, num_workers):
+    tasks = [Chore(f"n{number}", tmp_path, 4) for number in range(5)]
+    assert work_through(tasks, do_chore, num_workers, lambda: False, lambda _: None, num_bytes=1)
+    assert len(list(tmp_path.glob("*.done"))) == 5
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be held back")
