@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -103,5 +104,13 @@ def tell(shown: Shown, out: Path, *, is_offline: bool, as_json: bool) -> None:
     for line in verdict_lines(shown.results):
         click.echo(line)
     click.echo(f"\nReport: {report} (open it in a browser)\n\nTry next:")
+    if (activate := unused_environment()) is not None:
+        click.echo(f"  # Bring the command `headstart` first\n  . {shlex.quote(str(activate))}")
     for one in shown.nexts:
         click.echo(f"  # {one.what}\n  {one.command}")
+
+
+def unused_environment() -> Path | None:
+    """Returns what activates the environment of this command, where a shell would not find it."""
+    activate = Path(sys.argv[0]).with_name("activate")
+    return activate if shutil.which("headstart") is None and activate.exists() else None
