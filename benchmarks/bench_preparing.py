@@ -6,7 +6,7 @@ drawn by Zipf's law into documents of some sentences, and streamed to a file; ea
 process of its own, which has read nothing before. Time should grow with an exponent of 1, memory
 not at all. Beside it, `--keep-out`: each file held against a test of 2,000 texts.
 
-    python benchmarks/bench_preparing.py [--sizes 1 4 16 64 256] [--tiny]
+    python benchmarks/bench_preparing.py [--sizes 1 4 16 64 256 1024] [--tiny]
 """
 
 import argparse
@@ -35,7 +35,7 @@ from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer
 from headstart.training.rehearsal import forget_peak, memory_counts
 
 MEGABYTE = 1_000_000
-SIZES, TINY_SIZES = (1, 4, 16, 64, 256), (0.05, 0.1, 0.2)
+SIZES, TINY_SIZES = (1, 4, 16, 64, 256, 1_024), (0.05, 0.1, 0.2)
 NUM_PIECES, NUM_TINY_PIECES = 8_000, 500
 NUM_DOCUMENTS_LEARNED = 5_000
 NUM_KEPT_OUT = 2_000
