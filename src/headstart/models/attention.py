@@ -152,19 +152,54 @@ class SelfAttention(nn.Module):
         visibility: Visibility,
         rotation: Rotation | None,
     ) -> Tensor:
-        """Returns the mix for one position of each row, which alone asks. Shape (B, 1, D)."""
+        """Returns the mix for one position of each row, which alone asks. Shape (B, 1, D).
+
+        Its vectors are mixed before they become values, which is one product a row and not one a
+        position.
+        """
         width = answering_BTD.shape[-1]
-        query_B1D = self.query_key_value.outputs(asking_B1D, 0, width)
-        key_value_BTD = self.query_key_value.outputs(answering_BTD, width, 3 * width)
-        query_BHTK, key_BHTK, value_BHTK = (
-            split_heads(part, self.num_heads)
-            for part in (query_B1D, *key_value_BTD.chunk(2, dim=-1))
+        score_BHT = self._scores_at(place_B, asking_B1D, answering_BTD, rotation)
+        may_attend = visibility.at(place_B, answering_BTD.shape[1]).may_attend_B1TS
+        if may_attend is not None:
+            score_BHT = score_BHT.masked_fill(~may_attend[:, 0], -math.inf)
+        mixed_BHD = score_BHT.softmax(dim=-1).to(answering_BTD.dtype) @ answering_BTD
+        value_HKD = self._heads_of_weights(2 * width)
+        value_B1D = torch.einsum("bhd,hkd->bhk", mixed_BHD, value_HKD).flatten(1)[:, None]
+        bias = self.query_key_value.bias
+        output_B1D: Tensor = self.output(
+            value_B1D if bias is None else value_B1D + bias[2 * width :]
         )
-        if rotation is not None:
-            query_BHTK = rotate(query_BHTK, rotation.at(place_B))
-            key_BHTK = rotate(key_BHTK, rotation)
-        visible = visibility.at(place_B, answering_BTD.shape[1]).ready_for(answering_BTD)
-        return self._mix(query_BHTK, KeysAndValues(key_BHTK, value_BHTK), visible)
+        return output_B1D
+
+    def _scores_at(
+        self,
+        place_B: Tensor,
+        asking_B1D: Tensor,
+        answering_BTD: Tensor,
+        rotation: Rotation | None,
+    ) -> Tensor:
+        """Returns how well each position answers the one that asks. Shape (B, H, T).
+
+        Where nothing is turned by its position, the query goes back through the weights of keys,
+        which again is one product a row. Their bias adds the same to all scores, and so nothing.
+        """
+        width = answering_BTD.shape[-1]
+        query_BH1K = split_heads(self.query_key_value.outputs(asking_B1D, 0, width), self.num_heads)
+        share = 1 / math.sqrt(query_BH1K.shape[-1])
+        if rotation is None:
+            key_HKD = self._heads_of_weights(width)
+            wanted_BHD = torch.einsum("bhk,hkd->bhd", query_BH1K[:, :, 0] * share, key_HKD)
+            return wanted_BHD @ answering_BTD.transpose(1, 2)
+        key_BTD = self.query_key_value.outputs(answering_BTD, width, 2 * width)
+        key_BHTK = rotate(split_heads(key_BTD, self.num_heads), rotation)
+        query_BH1K = rotate(query_BH1K, rotation.at(place_B)) * share
+        return (query_BH1K @ key_BHTK.transpose(2, 3))[:, :, 0]
+
+    def _heads_of_weights(self, begin: int) -> Tensor:
+        """Returns the weights that lead to queries, keys or values, by head. Shape (H, K, D)."""
+        width = self.query_key_value.in_features
+        rows = self.query_key_value.weight[begin : begin + width]
+        return rows.view(self.num_heads, -1, width)
 
     def weights(
         self, hidden_BTD: Tensor, visibility: Visibility, rotation: Rotation | None
