@@ -32,7 +32,7 @@ def multi30k_block(record: Record) -> str:
         [
             markdown(table),
             " ".join(multi30k_notes(record)),
-            "`python benchmarks/studies/multi30k.py` does it all:",
+            "What `python benchmarks/studies/multi30k.py` did for this record:",
             f"```sh\n{lines}\n```",
             provenance(record),
         ]
