@@ -103,6 +103,7 @@ class RecordedSteps:
                     graph.capture_end()
         except RuntimeError as error:
             self._is_able = False
+            give_draws_back()
             reason = " ".join(str(error).split())[:200]
             logging.getLogger(__name__).warning("Steps are launched one by one: %s", reason)
             return
@@ -118,6 +119,13 @@ class RecordedSteps:
         with torch.cuda.stream(self._stream):
             yield
         usual.wait_stream(self._stream)
+
+
+def give_draws_back() -> None:
+    """Takes the state of a GPU's draws from a recording that failed, which would keep it."""
+    generator = torch.cuda.default_generators[torch.cuda.current_device()]
+    # A copy knows nothing of recordings; without it the next dropout is refused.
+    generator.graphsafe_set_state(generator.clone_state())
 
 
 def key_of(batch: StepBatch) -> Key:

@@ -130,6 +130,21 @@ def test_steps_are_recorded_once_they_are_known(toy):
 
 
 @pytest.mark.gpu
+def test_steps_that_cannot_be_recorded_are_done_one_by_one(toy):
+    def look(_trunk, _text, hidden):
+        hidden.sum().item()
+
+    one = Learned(toy, "masked", is_recorded=True)
+    other = Learned(toy, "masked", is_recorded=False)
+    # Nothing can be looked at while a step is recorded.
+    one.state.model.trunk.register_forward_hook(look)
+    for each in (one, other):
+        each.trainer.run(each.state)
+    for name, weights in one.weights().items():
+        torch.testing.assert_close(weights, other.weights()[name], rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("runs_ahead", [False, True])
 def test_other_weights_learn_once_they_are_thawed(toy, runs_ahead):
     def thaw_later(state):
