@@ -61,6 +61,7 @@ def documents(monkeypatch, tmp_path):
 
     monkeypatch.setattr(study.Study, "do", do)
     monkeypatch.setattr(documents, "SEQUENCES", 2)
+    monkeypatch.setattr(documents, "EPOCHS", 1)
     monkeypatch.setenv("HEADSTART_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HEADSTART_RECORDS", str(tmp_path / "records"))
     monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
