@@ -160,6 +160,8 @@ SURFACE = {
         "--epochs",
         "--length",
         "--long-texts",
+        "--pooling",
+        "--dropout",
         "--sizes",
         "--seeds",
         "--minutes",

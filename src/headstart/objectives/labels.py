@@ -3,6 +3,7 @@
 Legend: B rows, T positions, D width, N texts, C labels.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -39,7 +40,7 @@ def answer_weights(weights: Sequence[float] | None, device: str) -> AnswerWeight
     """Returns weights as a batch holds them; None where all texts are alike."""
     if weights is None:
         return None
-    return AnswerWeights(moved(torch.tensor(weights), device), sum(weights))
+    return AnswerWeights(moved(torch.tensor(weights), device), math.fsum(weights))
 
 
 @dataclass(frozen=True, kw_only=True)

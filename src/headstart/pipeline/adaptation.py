@@ -6,6 +6,7 @@ from pathlib import Path
 from unicodedata import unidata_version
 
 from headstart.corpora.compression import kind_of
+from headstart.corpora.cut_text import is_cut
 from headstart.corpora.documents import DocumentKind
 from headstart.corpora.examples import PAIR_SEPARATOR, Example
 from headstart.corpora.leaks.corpus_copies import CorpusCopyFinder
@@ -13,9 +14,8 @@ from headstart.corpora.leaks.normalisation import words
 from headstart.corpora.leaks.prepared import prepare
 from headstart.corpora.leaks.sketch import Sketch, merged
 from headstart.corpora.leaks.sketch_file import SKETCH_FILE, read_sketch
-from headstart.corpora.rows import is_table
 from headstart.corpora.sources import find_files
-from headstart.corpora.tables import source_sha256
+from headstart.corpora.tables import has_rows, source_sha256
 from headstart.errors import DataError, RecipeError
 from headstart.files import cache_folder, json_digest, write_json
 from headstart.models.config import TrunkConfig
@@ -132,12 +132,15 @@ def kept_out_texts(config: CorpusConfig, names: Sequence[str]) -> list[Example]:
 
     A test has a text a line, whatever the documents of a corpus are; a file may also be as those.
     """
-    kinds: list[DocumentKind] = ["lines"]
-    if config.documents != "lines":
-        kinds.append(config.documents)
-    return [
-        Example(document.plain, "", document.place)
-        for path in kept_out_files(names)
-        for kind in (kinds[:1] if is_table(path) else kinds)
-        for document in Watch().read([path], replace(config.reading(), documents=kind), "")
-    ]
+    found: dict[tuple[str, str], Example] = {}
+    for path in kept_out_files(names):
+        kinds: set[DocumentKind] = {"lines"}
+        if not has_rows(path) and not is_cut(path):
+            kinds.add(config.documents)
+        for kind in sorted(kinds):
+            reading = replace(config.reading(), documents=kind)
+            for document in Watch().read([path], reading, ""):
+                example = Example(document.plain, "", document.place)
+                # A line may be a paragraph too.
+                found.setdefault((str(document.place), document.plain), example)
+    return list(found.values())

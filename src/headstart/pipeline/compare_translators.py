@@ -11,7 +11,7 @@ from headstart.corpora.pairs import Pair
 from headstart.errors import DamagedFileError, DataError
 from headstart.evaluation.translator_comparison import compare_systems
 from headstart.files import read_sealed_json, write_json, write_sealed_json
-from headstart.pipeline.run_files import RESULTS_FILE, read_results, require_free
+from headstart.pipeline.run_files import RESULTS_FILE, read_results
 
 System = Literal["warm", "cold"]
 # The one that pretraining is asked about comes first.
@@ -44,7 +44,6 @@ def compare_translators(
 
     Of the test's sources, `num_copied` are among the training pairs too.
     """
-    require_free(folder)
     test_hash = hash_of(test)
     found: dict[TranslatorJob, list[str]] = {}
     for job in jobs(num_seeds):

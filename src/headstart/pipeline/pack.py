@@ -30,9 +30,9 @@ from headstart.pipeline.run_files import (
     TARGET_TOKENIZER_FOLDER,
     TOKENIZER_FOLDER,
     WEIGHTS_FILE,
-    is_finished,
     read_recipe,
     read_results,
+    require_finished,
     write_recipe,
 )
 from headstart.pipeline.run_folder import Run, load_run
@@ -89,8 +89,7 @@ def require_packable(source: Path, folder: Path) -> None:
     recipe = read_recipe(source)
     if recipe.transfer is not None:
         raise RunError(f"{source} is a classifier. Pack the run that its trunk came from.")
-    if not is_finished(source):
-        raise RunError(f"{source} is not finished. Go on with: headstart resume {source}")
+    require_finished(source)
     if folder.exists():
         raise RunError(f"{folder} exists already. Choose another folder, or remove it first.")
 

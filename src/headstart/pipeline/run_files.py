@@ -70,6 +70,12 @@ def is_finished(folder: Path) -> bool:
     return (folder / MANIFEST_FILE).exists()
 
 
+def require_finished(folder: Path) -> None:
+    """Raises an error for a run that is still learning, and so may be another a minute later."""
+    if not is_finished(folder):
+        raise RunError(f"{folder} is not finished. Go on with it by: headstart resume {folder}")
+
+
 def read_results(folder: Path) -> dict[str, Any]:
     """Returns what a finished run is worth."""
     results = read_json(folder / RESULTS_FILE)

@@ -15,14 +15,24 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from headstart.corpora.tables import source_sha256
-from headstart.errors import RecipeError, RunError
+from headstart.errors import RecipeError
 from headstart.models.config import MOST, require_whole
 from headstart.pipeline.calibrated_baseline import fit_baseline
 from headstart.pipeline.classifier import load_classifier, parts_of, probabilities
-from headstart.pipeline.examples import ExamplesConfig, Labelled, read_examples_config
+from headstart.pipeline.examples import (
+    ExamplesConfig,
+    Labelled,
+    example_files,
+    read_examples_config,
+)
 from headstart.pipeline.learner import ShouldStop, never, require_going_on
 from headstart.pipeline.planning import Place
-from headstart.pipeline.run_files import WEIGHTS_FILE, is_finished, read_recipe
+from headstart.pipeline.run_files import (
+    SEEN_FILE,
+    WEIGHTS_FILE,
+    read_recipe,
+    require_finished,
+)
 from headstart.pipeline.run_folder import recorded_sha256
 from headstart.pipeline.seen import read_seen
 from headstart.pipeline.taught import Taught
@@ -66,11 +76,11 @@ def teach(
     should_stop: ShouldStop = never,
 ) -> Taught:
     """Draws the texts and has all teachers answer for each; the answers are their mean."""
-    classifiers = [Path(teacher) for teacher in teaching.teachers if teacher != TFIDF]
-    for folder in classifiers:
-        require_teacher(folder, labelled.labels)
-        for line in validation_that_is_known(folder, examples):
-            watch.say(line)
+    seen: set[bytes] = set()
+    for teacher in teaching.teachers:
+        if teacher != TFIDF:
+            require_teacher(Path(teacher), labelled.labels)
+            seen |= seen_by(Path(teacher), examples, labelled, watch)
     drawn = read_unlabelled(teaching, examples, labelled, watch)
     if place.num_threads is not None:
         torch.set_num_threads(place.num_threads)
@@ -89,7 +99,7 @@ def teach(
             "num_copies": drawn.num_copies,
             "num_wordless": drawn.num_wordless,
         },
-        teachers_seen=frozenset().union(*map(read_seen, classifiers)),
+        teachers_seen=frozenset(seen),
     )
 
 
@@ -115,15 +125,41 @@ def read_unlabelled(
     return drawn
 
 
-def validation_that_is_known(teacher: Path, examples: ExamplesConfig) -> Iterator[str]:
-    """Yields a sentence where a teacher has learned from what a student will choose by."""
-    theirs, _ = read_examples_config(teacher)
-    if examples.valid is None and theirs.valid is None and theirs.draw != examples.draw:
-        yield (
-            f"The teacher {teacher} held out other validation texts (draw {theirs.draw}, here "
-            f"{examples.draw}), and has learned from most of those that are held out here: what "
-            "validation shows will be too good. Name one validation file for both with --valid."
+def seen_by(
+    teacher: Path, examples: ExamplesConfig, labelled: Labelled, watch: Watch
+) -> frozenset[bytes]:
+    """Returns what a teacher has learned from or chosen by, and says where a student is to choose.
+
+    A classifier that was given away may no longer know it.
+    """
+    if not (teacher / SEEN_FILE).is_file():
+        watch.say(
+            f"The teacher {teacher} has no {SEEN_FILE}: what it has learned from is unknown, and "
+            "may stand in the validation texts and in the clean test."
         )
+        return frozenset()
+    seen = read_seen(teacher)
+    num_known = len(held_out_marks(labelled.valid) & seen)
+    if num_known and not holds_out_the_same(teacher, examples):
+        watch.say(
+            f"The teacher {teacher} has seen {num_known:,} of the {len(labelled.valid):,} "
+            "validation texts: what validation shows will be too good. Name one validation file "
+            "for both with --valid."
+        )
+    return seen
+
+
+def holds_out_the_same(teacher: Path, examples: ExamplesConfig) -> bool:
+    """Whether a teacher has chosen by the very texts that its student will choose by."""
+    theirs, sources = read_examples_config(teacher)
+    is_split = examples.valid is None
+    if (theirs.valid is None) != is_split or (is_split and theirs.draw != examples.draw):
+        return False
+    decisive = "train" if is_split else "valid"
+    ours = [source_sha256(path) for role, path in example_files(examples) if role == decisive]
+    return ours == [
+        sources.get(str(path)) for role, path in example_files(theirs) if role == decisive
+    ]
 
 
 def answers(
@@ -179,10 +215,7 @@ def full_precision() -> Iterator[None]:
 def require_teacher(folder: Path, labels: Sequence[str]) -> None:
     """Raises an error for a run that is no finished classifier of the same labels."""
     known = transfer_of(folder, read_recipe(folder)).labels
-    if not is_finished(folder):
-        raise RunError(
-            f"The teacher {folder} is not finished. Go on with it by: headstart resume {folder}"
-        )
+    require_finished(folder)
     if set(known) != set(labels):
         raise RecipeError(
             f"The teacher {folder} knows the labels {', '.join(known)}, but the examples have "

@@ -103,6 +103,8 @@ class RecordedSteps:
                     graph.capture_end()
         except RuntimeError as error:
             self._is_able = False
+            # Others would go on with the draws of before, which nobody seeds from here on.
+            self._recordings.clear()
             give_draws_back()
             reason = " ".join(str(error).split())[:200]
             logging.getLogger(__name__).warning("Steps are launched one by one: %s", reason)

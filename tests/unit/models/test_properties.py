@@ -190,6 +190,23 @@ def test_a_position_of_a_row_without_padding_is_what_it_is_among_all(config, pla
 
 
 @every_trunk
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize("place", [0, 2, 4])
+def test_a_position_alone_is_rounded_no_more_than_among_all(config, place, device):
+    trunk = trunk_of(config, torch.float32).to(device)
+    text = Text(torch.tensor([[1, 2, 3, 4, 5]], device=device))
+    place_B = torch.tensor([place], device=device)
+    with torch.no_grad():
+        exact_BD = trunk(text)[:, place]
+        with torch.autocast(device, torch.bfloat16):
+            alone_BD, among_all_BD = trunk.at(place_B, text), trunk(text)[:, place]
+    size = exact_BD.abs().max()
+    # A bf16 has eight digits of two; a few layers of such products lose some more.
+    for vector_BD in (alone_BD, among_all_BD):
+        assert (vector_BD - exact_BD).abs().max() < 0.03 * size
+
+
+@every_trunk
 @a_few_times
 @given(case=padded_rows())
 def test_a_position_alone_has_the_gradients_that_it_has_among_all(config, case):

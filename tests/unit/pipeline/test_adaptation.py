@@ -124,8 +124,9 @@ def test_a_test_has_a_text_a_line_whatever_the_documents_of_the_corpus_are(
     wish, toy, tmp_path, documents
 ):
     texts = toy.documents(60, sentences=(3, 5))
-    (tmp_path / "test.txt").write_text(f"{texts[7]}\n{texts[9]}\n")
-    (tmp_path / "test.label").write_text("yes\nno\n")
+    # The second is a paragraph as well, and counts once.
+    (tmp_path / "test.txt").write_text(f"{texts[7]}\na line that nobody has read\n\n{texts[9]}\n")
+    (tmp_path / "test.label").write_text("yes\nno\nno\n")
     made = wish(texts, kept_out=(f"{tmp_path / 'test.txt'},{tmp_path / 'test.label'}",))
     folder = tmp_path / "corpus"
     folder.mkdir()

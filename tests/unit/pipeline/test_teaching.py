@@ -202,7 +202,38 @@ def test_a_teacher_that_has_learned_what_is_chosen_by_is_told(home, tmp_path, dr
     said = []
     wanted = replace(taught_by(home, tmp_path / "teacher"), examples=examples)
     begin_transfer(wanted, tmp_path / "student", Watch(say=said.append))
-    assert any("validation shows will be too good" in line for line in said) == is_known
+    assert any("what validation shows will be too good" in line for line in said) == is_known
+
+
+def test_a_teacher_is_told_of_by_what_it_has_seen_and_not_by_its_draw(home, tmp_path):
+    # With a file to choose by it has learned from all that a student would hold out.
+    own = replace(
+        taught_by(home, home / "teacher"), examples=replace(examples_of(home), valid=None)
+    )
+    said = []
+    begin_transfer(own, tmp_path / "one", Watch(say=said.append))
+    assert any("has seen" in line and "validation texts" in line for line in said)
+    other = replace(
+        examples_of(home),
+        train=str(write_rows(tmp_path / "other.csv", planted(60, seed=9))),
+        valid=None,
+        draw=1,
+    )
+    transfer(transferring(home / "trunk", other, settings(epochs=1)), tmp_path / "stranger")
+    said.clear()
+    stranger = replace(own, teaching=replace(own.teaching, teachers=(tmp_path / "stranger",)))
+    begin_transfer(stranger, tmp_path / "two", Watch(say=said.append))
+    assert not any("has seen" in line for line in said)
+
+
+def test_a_teacher_that_does_not_know_what_it_has_seen_may_teach(home, tmp_path):
+    given_away = tmp_path / "teacher"
+    shutil.copytree(home / "teacher", given_away)
+    for name in ("examples.seen", "examples.json"):
+        (given_away / name).unlink()
+    said = []
+    begin_transfer(taught_by(home, given_away), tmp_path / "run", Watch(say=said.append))
+    assert any("has no examples.seen" in line for line in said)
 
 
 def test_teachers_ask_whether_to_stop_where_they_are_told_to_and_never_the_watch(home, tmp_path):

@@ -114,7 +114,7 @@ def working(out: Path) -> Iterator[tuple[Stopping, Watch]]:
 def to_question(asked: Asked, pairs: ComparedPairs) -> TranslatorQuestion:
     """Returns what the options mean, or fails where something is missing."""
     from headstart.apps.recipes.small import small
-    from headstart.pipeline.run_files import read_start_recipe
+    from headstart.pipeline.run_files import read_start_recipe, require_finished
     from headstart.pipeline.translating.paired_recipe import paired
     from headstart.pipeline.translating.pairs import PairsConfig
     from headstart.pipeline.translating.translator_jobs import TranslatorQuestion
@@ -132,6 +132,7 @@ def to_question(asked: Asked, pairs: ComparedPairs) -> TranslatorQuestion:
     if missing := [name for name, value in given.items() if value is None]:
         raise click.UsageError(f"Missing option {missing[0]!r}.")
     start = asked.starts[0].resolve()
+    require_finished(start)
     return TranslatorQuestion(
         start=start,
         recipe=paired(read_start_recipe(start), small()),

@@ -199,7 +199,8 @@ class Sweeping:
             kind=job.system.kind,
             examples=examples,
             transferring=transferring,
-            num_bytes=self.tfidf_bytes(job.size) if job.system.kind == "tfidf" else 0,
+            # Students are taught by a TF-IDF of their own.
+            num_bytes=self.tfidf_bytes(job.size) if job.system.kind in {"tfidf", "taught"} else 0,
         )
 
     def tfidf_bytes(self, size: int) -> int:

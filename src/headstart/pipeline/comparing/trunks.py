@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from headstart.errors import RecipeError, RunError
+from headstart.errors import RecipeError
 from headstart.files import json_digest
 from headstart.models.accounting.parameters import count_parameters
 from headstart.models.config import TrunkConfig
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.recipe_json import to_json
-from headstart.pipeline.run_files import TOKENIZER_FOLDER, is_finished, read_start_recipe
+from headstart.pipeline.run_files import TOKENIZER_FOLDER, read_start_recipe, require_finished
 from headstart.pipeline.run_folder import read_weights
 from headstart.tokenizers.folder import load_tokenizer
 from headstart.transfers.head_swap import trunk_sha256
@@ -67,11 +67,8 @@ def read_trunks(folders: Sequence[Path]) -> tuple[ComparedTrunk, ...]:
 def read_trunk(folder: Path, name: str) -> ComparedTrunk:
     """Reads one run."""
     recipe = read_start_recipe(folder)
-    if not is_finished(folder):
-        raise RunError(
-            f"{folder} is not finished: each job could find other weights there. Go on with it by: "
-            f"headstart resume {folder}"
-        )
+    # Each job reads the weights anew, and all must find the same.
+    require_finished(folder)
     if not isinstance(recipe.model.trunk, TrunkConfig):
         raise RecipeError(
             f"{folder} was made by the recipe {recipe.name} for {recipe.task}, and has no single "
