@@ -28,9 +28,11 @@ bench: $(STAMP)  ## time Headstart beside its peers on this machine, one record 
 	for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
 
 bench-gpu: $(STAMP)  ## the same questions that only a GPU can answer
-	for name in gpu_step gpu_fine_tuning translation_training pretraining; do \
-		$(BIN)/python benchmarks/bench_$$name.py || exit 1; done
-	$(BIN)/python benchmarks/bench_growth.py --device cuda
+	$(PIP_INSTALL) --no-build-isolation --editable '.[bench]'
+	for asked in bench_gpu_step.py "head_parts.py --keep" bench_gpu_fine_tuning.py \
+		"bench_translation_training.py --lengths wmt" "bench_translation_training.py --lengths even" \
+		"bench_growth.py --device cuda"; do \
+		$(BIN)/python benchmarks/$$asked || exit 1; done
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

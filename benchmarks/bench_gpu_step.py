@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import torch
 from our_language_step import DrawnRows, our_step
-from record import alternate, keep
+from record import alternate, can_ask, keep
 from their_language_models import (
     HAS_X_TRANSFORMERS,
     CompactModel,
@@ -70,8 +70,7 @@ class Work:
 
 def main() -> None:
     given = arguments()
-    if not given.tiny and not torch.cuda.is_available():
-        print("Not asked: this needs a CUDA device (--tiny shows on any machine that it runs).")
+    if not can_ask("cuda", is_tiny=given.tiny):
         return
     torch.set_float32_matmul_precision("high")
     work = Work.of(is_tiny=given.tiny)

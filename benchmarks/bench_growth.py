@@ -18,7 +18,7 @@ from dataclasses import asdict, replace
 from multiprocessing import get_context
 
 from growth_steps import OURS, PLAIN, Shape, Taken, measured, predicted
-from record import keep
+from record import can_ask, keep
 
 from headstart.models.accounting.duration import Machine
 from headstart.models.accounting.layer_timing import fit_exponent
@@ -58,6 +58,8 @@ Measured = Mapping[Shape, Mapping[str, Taken]]
 
 def main() -> None:
     given = arguments()
+    if not can_ask(given.device):
+        return
     size = "tiny" if given.tiny else given.device
     base, axes = BASES[size], AXES[size]
     points, machine = measure(shapes(base, axes), given.device)

@@ -17,7 +17,7 @@ from math import log
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from record import alternate, keep, timed
+from record import alternate, can_ask, keep, timed
 from their_training import TheirPlan, TheirTraining
 
 from headstart.apps.recipes.base import base
@@ -48,8 +48,7 @@ def main(words: Sequence[str] | None = None) -> None:
     """Measures and keeps a record."""
     given = arguments(words)
     device = "cpu" if given.tiny else "cuda"
-    if device == "cuda" and not torch.cuda.is_available():
-        print("Not asked: there is no GPU here (--tiny tries the program out without one).")
+    if not can_ask(device):
         return
     recipe = tiny(base()) if given.tiny else base()
     num_tokens = 200 if given.tiny else given.tokens

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
-from record import keep
+from record import can_ask, keep
 from torch import Tensor
 
 from headstart.objectives.vocabulary_loss import exponentials, folded
@@ -32,8 +32,7 @@ HALF_LOSS, HALF_GRADIENT = 2e-3, 1.5e-2
 
 def main() -> None:
     given = arguments()
-    if not torch.cuda.is_available():
-        print("Not asked: this needs a CUDA device.")
+    if not can_ask("cuda"):
         return
     torch.manual_seed(0)
     found: dict[str, object] = {"errors": check(given.pieces, given.width)}

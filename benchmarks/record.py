@@ -57,6 +57,14 @@ def timed(job: Callable[[], object], device: str = "cpu") -> float:
     return time.perf_counter() - started_at
 
 
+def can_ask(device: str, *, is_tiny: bool = False) -> bool:
+    """Returns whether a question can be asked on this machine, and says so where it cannot."""
+    if device != "cuda" or is_tiny or torch.cuda.is_available():
+        return True
+    print("Not asked: this needs a CUDA device (--tiny shows on any machine that it runs).")
+    return False
+
+
 def ask(
     question: str,
     about: str | None,
@@ -67,8 +75,7 @@ def ask(
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--tiny", action="store_true", help="Show that it runs; keep nothing.")
     is_tiny = parser.parse_args().tiny
-    if device == "cuda" and not is_tiny and not torch.cuda.is_available():
-        print("Not asked: this needs a CUDA device (--tiny shows on any machine that it runs).")
+    if not can_ask(device, is_tiny=is_tiny):
         return
     answer = answered(is_tiny=is_tiny)
     if is_tiny:

@@ -1,11 +1,13 @@
 """The benchmarks of growth measure what they say, fit powers that are there, and keep records."""
 
+import sys
 from dataclasses import replace
 from itertools import islice
 
 import bench_preparing
 import pytest
-from bench_growth import AXES, BASES, grown, measure, shapes
+import torch
+from bench_growth import AXES, BASES, grown, main, measure, shapes
 from bench_preparing import Prepared, made_up_documents, prepare, write_text
 from growth_steps import (
     NUM_TIMED_STEPS,
@@ -56,6 +58,13 @@ def test_a_step_of_ours_learns():
     judged = trainer.judged(state)
     losses = [trainer.do_step(state, judged, trainer.batches(step)).loss for step in range(20)]
     assert losses[-1] < losses[0]
+
+
+def test_without_a_gpu_its_growth_is_not_asked(monkeypatch, capsys):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(sys, "argv", ["bench_growth.py", "--device", "cuda"])
+    main()
+    assert capsys.readouterr().out.startswith("Not asked: this needs a CUDA device")
 
 
 def test_steps_are_counted_and_timed():
