@@ -154,14 +154,14 @@ class SelfAttention(nn.Module):
     ) -> Tensor:
         """Returns the mix for one position of each row, which alone asks. Shape (B, 1, D).
 
-        Its vectors are mixed before they become values, which is one product a row and not one a
+        What answers is mixed before it becomes values, which is one product a row and not one a
         position.
         """
         width = answering_BTD.shape[-1]
         score_BHT = self._scores_at(place_B, asking_B1D, answering_BTD, rotation)
-        may_attend = visibility.at(place_B, answering_BTD.shape[1]).may_attend_B1TS
-        if may_attend is not None:
-            score_BHT = score_BHT.masked_fill(~may_attend[:, 0], -math.inf)
+        may_attend_B1T = visibility.at(place_B, answering_BTD.shape[1])
+        if may_attend_B1T is not None:
+            score_BHT = score_BHT.masked_fill(~may_attend_B1T, -math.inf)
         mixed_BHD = score_BHT.softmax(dim=-1).to(answering_BTD.dtype) @ answering_BTD
         value_HKD = self._heads_of_weights(2 * width)
         value_B1D = torch.einsum("bhd,hkd->bhk", mixed_BHD, value_HKD).flatten(1)[:, None]

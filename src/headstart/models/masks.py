@@ -33,17 +33,15 @@ class Visibility(NamedTuple):
         bias_B1TS = None if self.bias_B1TS is None else self.bias_B1TS[row_B]
         return self._replace(may_attend_B1TS=self.may_attend_B1TS[row_B], bias_B1TS=bias_B1TS)
 
-    def at(self, place_B: Tensor, num_answering: int) -> "Visibility":
-        """Returns what one position of each row may attend to."""
+    def at(self, place_B: Tensor, num_answering: int) -> Tensor | None:
+        """Returns what one position of each row may attend to; None is all. Shape (B, 1, S)."""
         if self.may_attend_B1TS is not None:
             may_attend_BTS = self.may_attend_B1TS[:, 0].expand(len(place_B), -1, -1)
-            may_attend_B1S = at_places(may_attend_BTS, place_B)
-        elif self.is_causal:
+            return at_places(may_attend_BTS, place_B)
+        if self.is_causal:
             answering_S = torch.arange(num_answering, device=place_B.device)
-            may_attend_B1S = answering_S <= place_B[:, None, None]
-        else:
-            return self
-        return Visibility(is_causal=False, may_attend_B1TS=may_attend_B1S[:, None])
+            return answering_S <= place_B[:, None, None]
+        return None
 
     def ready_for(self, hidden_BTD: Tensor) -> "Visibility":
         """Returns the same with a bias for scores, unless a processor learns in single precision.

@@ -33,7 +33,7 @@ from headstart.objectives.labels import (
     to_label_batch,
 )
 from headstart.pipeline.label_split import Split, as_split
-from headstart.pipeline.learner import Done, ShouldStop, never
+from headstart.pipeline.learner import Done, ShouldStop, first_device, never
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.run_files import CHECKPOINTS_FOLDER, START_FILE
 from headstart.pipeline.seen import clean_items
@@ -153,10 +153,9 @@ class LabelLearner:
 
     def use_rows(self, model: Model[Any, Any]) -> set[str]:
         """Has steps update only the embeddings that they read, where that pays."""
-        # A GPU passes over the whole table in less time than it finds the rows. What is remembered
-        # of a table is of the way it began, wherever it is gone on with.
-        began_on = (self.recipe.plan or self.plan).device
-        is_sparse = began_on == "cpu" and self.transfer.mode != "frozen"
+        # A GPU passes over the whole table in less time than it finds the rows.
+        is_on_processor = first_device(self.recipe, self.plan) == "cpu"
+        is_sparse = is_on_processor and self.transfer.mode != "frozen"
         model.trunk.embedding.tokens.sparse = is_sparse
         return {"trunk.embedding.tokens.weight"} if is_sparse else set()
 

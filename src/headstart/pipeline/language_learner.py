@@ -17,7 +17,14 @@ from headstart.objectives.batch import Batch, to_batch
 from headstart.objectives.objective import Objective, StepRows, Stream
 from headstart.objectives.table import OBJECTIVES
 from headstart.pipeline.corpus_stores import CorpusStores
-from headstart.pipeline.learner import Done, ShouldStop, never, require_going_on, settle
+from headstart.pipeline.learner import (
+    Done,
+    ShouldStop,
+    first_device,
+    never,
+    require_going_on,
+    settle,
+)
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.run_folder import Run
 from headstart.pipeline.samples import sample_of
@@ -61,7 +68,7 @@ class LanguageLearner:
         model.to(self.plan.device)
         if self.plan.is_compiled:
             model.trunk.compile_layers()
-        rowwise = use_rows(model, self.recipe, (self.recipe.plan or self.plan).device)
+        rowwise = use_rows(model, self.recipe, first_device(self.recipe, self.plan))
         decay = self.recipe.learning.average_decay
         return TrainingState(
             model=model,

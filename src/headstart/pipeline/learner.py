@@ -106,6 +106,14 @@ class Learner(Protocol):
         """Removes what a finished run has no more use for."""
 
 
+def first_device(recipe: Recipe, plan: PlanConfig) -> str:
+    """Returns the device that a run began on, wherever it is gone on with.
+
+    What is remembered of a table is of the way it was moved by from the first step.
+    """
+    return (recipe.plan or plan).device
+
+
 def settle(plan: PlanConfig) -> None:
     """Sets the process up as the plan says, so that the same numbers come out."""
     keep_freed_memory()

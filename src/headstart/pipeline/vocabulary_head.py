@@ -57,11 +57,7 @@ def begin_with_frequencies(model: Model[Any, Any], store: TokenStore) -> None:
 
 
 def use_rows(model: Model[Any, Any], recipe: Recipe, began_on: str) -> set[str]:
-    """Has steps update only the rows that they touch, where that pays; returns those tables.
-
-    What is remembered of a table is of the way it began, wherever a run is gone on with: so the
-    device is the one that it began on.
-    """
+    """Has steps update only the rows that they touch, where that pays; returns those tables."""
     head, embedding = language_head(model), model.trunk.embedding.tokens
     is_sampled = recipe.learning.head == "sampled"
     # An exact head touches every row of its matrix, the embedding too where the two are tied. A

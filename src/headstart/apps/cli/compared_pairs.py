@@ -132,10 +132,11 @@ def to_question(asked: Asked, pairs: ComparedPairs) -> TranslatorQuestion:
     if missing := [name for name, value in given.items() if value is None]:
         raise click.UsageError(f"Missing option {missing[0]!r}.")
     start = asked.starts[0].resolve()
+    recipe = paired(read_start_recipe(start), small())
     require_finished(start)
     return TranslatorQuestion(
         start=start,
-        recipe=paired(read_start_recipe(start), small()),
+        recipe=recipe,
         pairs=PairsConfig(
             source=whole_name(pairs.source) or "",
             target=whole_name(pairs.target) or "",
