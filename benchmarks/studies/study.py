@@ -114,6 +114,11 @@ class Study:
         asked = self.options.minutes
         return f"{(usual if asked is None else asked) * share:g}"
 
+    def steps_or_minutes(self, usual: int) -> str:
+        """Returns a budget as it is typed, in steps unless minutes were asked for."""
+        asked = self.options.minutes
+        return f"--steps {usual}" if asked is None else f"--minutes {asked:g}"
+
     def seeds(self, usual: int) -> int:
         """Returns how often each job of a comparison is done."""
         return self.options.num_seeds or usual

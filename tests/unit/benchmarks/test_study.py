@@ -124,6 +124,8 @@ def test_budgets_are_the_studys_own_or_what_was_asked(tmp_path):
     assert (usual.minutes(8), usual.minutes(8, 0.25), usual.seeds(5)) == ("8", "2", 5)
     assert (usual.sizes("100,400"), asked.sizes("100,400")) == ("100,400", "10")
     assert (asked.minutes(8), asked.minutes(8, 0.25), asked.seeds(5)) == ("0.5", "0.125", 2)
+    assert usual.steps_or_minutes(90) == "--steps 90"
+    assert asked.steps_or_minutes(90) == "--minutes 0.5"
 
 
 def test_options_are_read(tmp_path):
