@@ -10,6 +10,7 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from headstart.models.config import LayerConfig
 from headstart.models.layouts import Linear
@@ -20,6 +21,14 @@ from headstart.models.positions import Rotation, rotate
 FUSED_BYTES = 16
 # How many times a head's width a row may have positions to count as short.
 MOST_KEYS_PER_WIDTH = 4
+# How many keys cuDNN reads at once. Where there is a mask and half of the last such tile is empty,
+# queries whose scores are all far below zero have gradients of NaN (pytorch/pytorch#196678).
+CUDNN_TILE = 128
+KERNELS_BESIDE_CUDNN = [
+    SDPBackend.FLASH_ATTENTION,
+    SDPBackend.EFFICIENT_ATTENTION,
+    SDPBackend.MATH,
+]
 
 
 class KeysAndValues(NamedTuple):
@@ -48,13 +57,39 @@ def attend(
     if is_short_in_half(query_BHTK, key_BHSK):
         score_BHTS = attention_scores(query_BHTK, key_BHSK, visibility)
         return softmax_in_half(score_BHTS) @ value_BHSK
-    return F.scaled_dot_product_attention(
-        query_BHTK,
-        key_BHSK,
-        value_BHSK,
-        attn_mask=mask_of(visibility),
-        is_causal=visibility.is_causal,
-    )
+    return attend_fused(query_BHTK, key_BHSK, value_BHSK, visibility)
+
+
+def attend_fused(
+    query_BHTK: Tensor,
+    key_BHSK: Tensor,
+    value_BHSK: Tensor,
+    visibility: Visibility,
+    scale: float | None = None,
+) -> Tensor:
+    """Returns the same by the kernel that PyTorch chooses, among those that give true gradients."""
+
+    def attended() -> Tensor:
+        return F.scaled_dot_product_attention(
+            query_BHTK,
+            key_BHSK,
+            value_BHSK,
+            attn_mask=mask_of(visibility),
+            is_causal=visibility.is_causal,
+            scale=scale,
+        )
+
+    if cudnn_may_fail(query_BHTK, key_BHSK, visibility):
+        with sdpa_kernel(KERNELS_BESIDE_CUDNN):
+            return attended()
+    return attended()
+
+
+def cudnn_may_fail(query_BHTK: Tensor, key_BHSK: Tensor, visibility: Visibility) -> bool:
+    """Whether gradients of cuDNN's attention may be NaN for so many keys."""
+    has_mask = visibility.may_attend_B1TS is not None
+    is_half_a_tile = key_BHSK.shape[2] % CUDNN_TILE == CUDNN_TILE // 2
+    return query_BHTK.is_cuda and query_BHTK.requires_grad and has_mask and is_half_a_tile
 
 
 def mask_of(visibility: Visibility) -> Tensor | None:
@@ -97,12 +132,11 @@ def attend_padded(
     """Returns the same over heads that zeros make wide enough: they add nothing to any product."""
     width = query_BHTK.shape[-1]
     missing = -width % (FUSED_BYTES // query_BHTK.element_size())
-    mixed_BHTK = F.scaled_dot_product_attention(
+    mixed_BHTK = attend_fused(
         F.pad(query_BHTK, (0, missing)),
         F.pad(key_BHSK, (0, missing)),
         F.pad(value_BHSK, (0, missing)),
-        attn_mask=mask_of(visibility),
-        is_causal=visibility.is_causal,
+        visibility,
         scale=1 / math.sqrt(width),
     )
     return mixed_BHTK[..., :width]
