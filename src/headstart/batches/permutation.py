@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from headstart.batches.draws import mixed
 from headstart.errors import DataError
 from headstart.randomness import derive_seed
 
 NUM_ROUNDS = 4
-MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 def permuted(
@@ -42,10 +42,3 @@ def encrypted(
     for key in keys:
         left, right = right, left ^ (mixed(right ^ key) & mask)
     return (left << shift) | right
-
-
-def mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scrambles numbers so that any bit of one changes about half the bits of the other."""
-    values = (values ^ (values >> np.uint64(31))) * MULTIPLIER
-    values = (values ^ (values >> np.uint64(29))) * MULTIPLIER
-    return values ^ (values >> np.uint64(32))

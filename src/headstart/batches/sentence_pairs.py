@@ -9,11 +9,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from headstart.batches.draws import drawn
 from headstart.batches.permutation import permuted
 from headstart.batches.store import TokenStore
 from headstart.errors import DataError
-from headstart.randomness import derive_seed
-from headstart.tokenizers.pieces import END_ID
 
 # Enough pairs to know how long they are, few enough to read at once.
 NUM_PAIRS_TRIED = 256
@@ -82,51 +81,61 @@ class SentencePairs:
         return self.document_of[self.anchors]
 
     @cached_property
+    def document_ends(self) -> NDArray[np.int64]:
+        """Where the text of each document ends, before the piece that ends every document."""
+        return self.store.document_starts[1:] - 1
+
+    @cached_property
     def mean_length(self) -> float:
         """About how many pieces a pair has."""
         # Evenly out of all: the first of a text need not be like the others.
         num_tried = min(NUM_PAIRS_TRIED, len(self.anchors))
         numbers = np.linspace(0, len(self.anchors) - 1, num_tried).astype(np.int64)
-        return float(np.mean([self.pair(number, "tried").length for number in numbers.tolist()]))
+        return float(np.mean([pair.length for pair in self.chosen(numbers, "tried")]))
 
     def in_epoch(self, numbers: NDArray[np.int64], epoch: int) -> list[SentencePair]:
         """Returns the pairs with these numbers in the order of an epoch."""
-        places = permuted(numbers, len(self.anchors), self.seed, "pairs", epoch)
-        return [self.pair(place, epoch) for place in places.tolist()]
+        return self.chosen(permuted(numbers, len(self.anchors), self.seed, "pairs", epoch), epoch)
 
-    def pair(self, number: int, epoch: int | str) -> SentencePair:
-        """Returns the pair at an anchor; its second half is true or not as the draw wills."""
-        generator = np.random.default_rng(derive_seed(self.seed, "pair", epoch, number))
-        anchor = int(self.anchors[number])
-        does_follow = bool(generator.random() < 0.5)
-        second = anchor if does_follow else self.stranger(anchor, generator)
-        room = self.length - NUM_MARKS
-        first_start = self.reach_back(anchor, room // 2)
-        first = self.pieces(first_start, int(self.store.sentence_starts[anchor + 1]))
-        first = first[-(room // 2) :]
-        stop = int(self.store.document_starts[self.document_of[second] + 1])
-        begin = int(self.store.sentence_starts[second + 1])
-        rest = self.pieces(begin, min(stop, begin + room - len(first)))
-        return SentencePair(first, rest, does_follow, first_start)
+    def chosen(self, numbers: NDArray[np.int64], epoch: int | str) -> list[SentencePair]:
+        """Returns the pairs at these anchors; second halves are true or not as the draws will."""
+        draws, anchors = drawn(numbers, self.seed, "pair", epoch), self.anchors[numbers]
+        does_follow = draws % 2 == 0
+        seconds = np.where(does_follow, anchors, self.strangers(anchors, draws // 2))
+        room, starts = self.length - NUM_MARKS, self.store.sentence_starts
+        first_stops = starts[anchors + 1]
+        first_starts = np.maximum(self.reach_back(anchors, room // 2), first_stops - room // 2)
+        second_starts = starts[seconds + 1]
+        second_stops = np.minimum(
+            self.document_ends[self.document_of[seconds]],
+            second_starts + room - (first_stops - first_starts),
+        )
+        borders = (first_starts, first_stops, second_starts, second_stops, does_follow)
+        return [
+            SentencePair(
+                self.store.tokens(first, first_stop),
+                self.store.tokens(second, second_stop),
+                is_true,
+                first,
+            )
+            for first, first_stop, second, second_stop, is_true in zip(
+                *(border.tolist() for border in borders), strict=True
+            )
+        ]
 
-    def stranger(self, anchor: int, generator: np.random.Generator) -> int:
-        """Returns an anchor of another document, any of them as likely as any other."""
-        document = self.document_of[anchor]
-        first, last = np.searchsorted(self.anchor_documents, [document, document + 1])
+    def strangers(self, anchors: NDArray[np.int64], draws: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Returns for each an anchor of another document, any of them as likely as any other."""
+        documents = self.document_of[anchors]
+        first = np.searchsorted(self.anchor_documents, documents)
+        num_own = np.searchsorted(self.anchor_documents, documents + 1) - first
         # Drawn from all but this document's own, which stand side by side and are stepped over.
-        place = int(generator.integers(len(self.anchors) - (last - first)))
-        return int(self.anchors[place + (last - first) * (place >= first)])
+        places = (draws % (len(self.anchors) - num_own).astype(np.uint64)).astype(np.int64)
+        return self.anchors[places + num_own * (places >= first)]
 
-    def reach_back(self, anchor: int, room: int) -> int:
-        """Returns where a stretch begins that ends with the anchor and fills its room."""
+    def reach_back(self, anchors: NDArray[np.int64], room: int) -> NDArray[np.int64]:
+        """Returns where stretches begin that end with the anchors and fill their room."""
         starts = self.store.sentence_starts
-        document_start = self.store.document_starts[self.document_of[anchor]]
-        earliest = max(int(document_start), int(starts[anchor + 1]) - room)
+        document_starts = self.store.document_starts[self.document_of[anchors]]
+        earliest = np.maximum(document_starts, starts[anchors + 1] - room)
         # The first sentence that begins in the room; the anchor itself where none does.
-        sentence = min(int(np.searchsorted(starts, earliest)), anchor)
-        return int(starts[sentence])
-
-    def pieces(self, start: int, stop: int) -> NDArray[np.int64]:
-        """Returns the pieces of a stretch, without the end that every document has."""
-        tokens = self.store.tokens(start, stop)
-        return np.asarray(tokens[tokens != END_ID], dtype=np.int64)
+        return starts[np.minimum(np.searchsorted(starts, earliest), anchors)]

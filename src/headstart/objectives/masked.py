@@ -93,9 +93,10 @@ class Masked:
         unit = np.cumsum(begins)
         # One draw a unit, so that the pieces of a word have one fate; special pieces come last.
         draw = generator.random(int(unit[-1]) + 1)[unit] + ~can_hide.ravel()
-        chosen = np.argsort(draw, kind="stable")[:num_chosen]
-        is_chosen = np.zeros(tokens.size, dtype=bool)
-        is_chosen[chosen] = True
+        last = np.partition(draw, num_chosen - 1)[num_chosen - 1] if num_chosen else -np.inf
+        is_chosen = draw < last
+        # Of a word that would be one piece too many, the first pieces.
+        is_chosen[np.flatnonzero(draw == last)[: num_chosen - int(is_chosen.sum())]] = True
         return is_chosen.reshape(tokens.shape)
 
     @cached_property

@@ -71,8 +71,8 @@ class MaskedAndNext:
         pairs = SentencePairs(store, step.length, step.seed)
         per_step = pairs_per_step(pairs, step)
         for start in range(0, len(pairs.anchors), per_step):
-            numbers = range(start, min(start + per_step, len(pairs.anchors)))
-            chosen = [pairs.pair(number, "held out") for number in numbers]
+            numbers = np.arange(start, min(start + per_step, len(pairs.anchors)))
+            chosen = pairs.chosen(numbers, "held out")
             yield self.hidden(self.packed(chosen, step.length), step.seed, ("held out", start))
 
     def loss(self, model: Model[Trunk, LanguageAndNextHead], batch: Batch) -> Loss:
@@ -92,9 +92,9 @@ class MaskedAndNext:
         return replace(rows, tokens=tokens, targets=targets)
 
     def packed(self, pairs: Sequence[SentencePair], length: int, stride: int = 1) -> Rows:
-        """Puts pairs side by side into rows, the longest first, each where it first fits."""
+        """Puts pairs side by side into rows, the longest first, each where it fits best."""
         pairs = sorted(pairs, key=lambda pair: -pair.length)
-        places, num_filled = first_fit([pair.length for pair in pairs], length)
+        places, num_filled = best_fit([pair.length for pair in pairs], length)
         num_rows = stride * -(-num_filled // stride)
         shape = (num_rows, length)
         tokens = np.full(shape, PADDING_ID)
@@ -103,10 +103,12 @@ class MaskedAndNext:
         names: list[list[str]] = [[] for _ in range(num_rows)]
         first, separator = (self.tokenizer.id_of[piece] for piece in (FIRST, SEPARATOR))
         for number, (pair, (row, start)) in enumerate(zip(pairs, places, strict=True)):
-            stop, turn = start + pair.length, start + len(pair.first) + 2
-            tokens[row, start:stop] = [first, *pair.first, separator, *pair.second, separator]
-            segments[row, turn:stop] = 1
-            documents[row, start:stop] = number
+            turn, last = start + 1 + len(pair.first), start + pair.length - 1
+            tokens[row, start], tokens[row, [turn, last]] = first, separator
+            tokens[row, start + 1 : turn] = pair.first
+            tokens[row, turn + 1 : last] = pair.second
+            segments[row, turn + 1 : last + 1] = 1
+            documents[row, start : last + 1] = number
             follows[row, start] = FOLLOWS if pair.does_follow else DOES_NOT
             names[row].append(f"{pair.start:,}")
         return Rows(
@@ -128,14 +130,23 @@ def pairs_per_step(pairs: SentencePairs, step: StepRows) -> int:
     return max(1, round(num_tokens / pairs.mean_length))
 
 
-def first_fit(lengths: Sequence[int], room: int) -> tuple[list[tuple[int, int]], int]:
-    """Returns the row and place of each length, put where it first fits, and the rows needed."""
-    filled: list[int] = []
+def best_fit(lengths: Sequence[int], room: int) -> tuple[list[tuple[int, int]], int]:
+    """Returns the row and place of each length, put where least room is left, and the rows needed.
+
+    Rows are kept by the room that they have left, so that none is looked at in vain.
+    """
+    rows_with: list[list[int]] = [[] for _ in range(room + 1)]
+    # Bit n is set where some row has room for exactly n more.
+    rooms, num_rows = 0, 0
     places: list[tuple[int, int]] = []
     for length in lengths:
-        row = next((row for row, end in enumerate(filled) if end + length <= room), len(filled))
-        if row == len(filled):
-            filled.append(0)
-        places.append((row, filled[row]))
-        filled[row] += length
-    return places, len(filled)
+        if fitting := rooms >> length:
+            left = length + (fitting & -fitting).bit_length() - 1
+            row = rows_with[left].pop()
+            rooms ^= 0 if rows_with[left] else 1 << left
+        else:
+            row, left, num_rows = num_rows, room, num_rows + 1
+        places.append((row, room - left))
+        rows_with[left - length].append(row)
+        rooms |= 1 << (left - length)
+    return places, num_rows

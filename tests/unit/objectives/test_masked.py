@@ -52,6 +52,13 @@ def test_exactly_the_share_of_the_positions_is_asked_for(toy, share, shape):
         assert (targets != NOTHING).sum() == round(share * shape[0] * shape[1])
 
 
+def test_of_rows_that_hold_no_text_nothing_is_asked(toy):
+    tokens = np.full((2, 8), END_ID)
+    read, targets = toy.objective("masked").hide(tokens, seed=0)
+    assert (read == tokens).all()
+    assert (targets == NOTHING).all()
+
+
 def test_by_default_the_share_is_fifteen_in_a_hundred(toy):
     _, targets = toy.objective("masked").hide(draw_grid(toy, (10, 100)), seed=0)
     assert (targets != NOTHING).sum() == 150

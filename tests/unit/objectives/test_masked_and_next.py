@@ -11,7 +11,7 @@ from headstart.batches.sentence_pairs import SentencePair, SentencePairs
 from headstart.errors import DataError
 from headstart.objectives.answers import next_logits
 from headstart.objectives.batch import NEXT, NOTHING, PIECES, Rows, to_batch
-from headstart.objectives.masked_and_next import DOES_NOT, FOLLOWS, first_fit
+from headstart.objectives.masked_and_next import DOES_NOT, FOLLOWS, best_fit
 from headstart.objectives.objective import StepRows
 from headstart.tokenizers.pieces import FIRST, MASK, PADDING_ID, SEPARATOR
 
@@ -58,15 +58,21 @@ def test_follows_is_the_first_class_as_in_bert():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_first_fit_puts_each_length_where_it_first_has_room(seed):
+def test_best_fit_puts_each_length_where_it_leaves_least_room(seed):
     lengths = np.random.default_rng(seed).integers(1, 21, 60).tolist()
-    places, num_rows = first_fit(lengths, 20)
+    places, num_rows = best_fit(lengths, 20)
     taken = np.zeros((num_rows, 20), dtype=int)
+    num_begun = 0
     for length, (row, start) in zip(lengths, places, strict=True):
-        assert all(taken[earlier].sum() + length > 20 for earlier in range(row))
+        rooms = 20 - taken[:num_begun].sum(axis=1)
+        if (fitting := rooms[rooms >= length]).size:
+            assert rooms[row] == fitting.min()
+        else:
+            assert row == num_begun
+            num_begun += 1
         taken[row, start : start + length] += 1
     assert taken.max() == 1
-    assert taken.any(axis=1).all()
+    assert num_begun == num_rows
 
 
 def test_marks_and_padding_are_never_hidden_nor_put_in_a_pieces_place(toy):
