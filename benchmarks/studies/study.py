@@ -217,13 +217,15 @@ class Study:
         return [PROGRAM, "resume", str(folder)] if is_begun else shlex.split(line)
 
     def require_as_asked(self, line: str) -> None:
-        """Refuses a run of another recipe or objective, which may lie there or have been given."""
+        """Refuses a run that was made otherwise, which may lie there or have been given."""
         recipe, words = read_recipe(self.out(line)), shlex.split(line)
-        for flag, is_one in (("--recipe", recipe.name), ("--objective", recipe.objective)):
+        num_steps = None if recipe.plan is None else f"{recipe.plan.num_steps}"
+        made = {"--recipe": recipe.name, "--objective": recipe.objective, "--steps": num_steps}
+        for flag, is_one in made.items():
             if flag in words and (asked := words[words.index(flag) + 1]) != is_one:
                 raise RunError(
-                    f"{self.out(line)} is a run of {is_one}, and {asked} was asked for. Remove it, "
-                    "or name another --work or --trunk."
+                    f"{self.out(line)} was made with {flag} {is_one}, and {asked} was asked for. "
+                    "Remove it, or name another --work or --trunk."
                 )
 
     def do(self, batch: Sequence[Sequence[str]]) -> None:

@@ -22,7 +22,8 @@ FUSED_BYTES = 16
 # How many times a head's width a row may have positions to count as short.
 MOST_KEYS_PER_WIDTH = 4
 # How many keys cuDNN reads at once. Where there is a mask and half of the last such tile is empty,
-# queries whose scores are all far below zero have gradients of NaN (pytorch/pytorch#196678).
+# queries whose scores are all far below zero have gradients of NaN in PyTorch 2.11 to 2.13
+# (pytorch/pytorch#196678). Code for any length is compiled once more for such lengths.
 CUDNN_TILE = 128
 KERNELS_BESIDE_CUDNN = [
     SDPBackend.FLASH_ATTENTION,

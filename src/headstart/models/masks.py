@@ -61,7 +61,7 @@ def aligned_bias(may_attend_B1TS: Tensor, dtype: torch.dtype) -> Tensor:
     """Returns 0 where one may attend and minus infinity elsewhere, each row on a border."""
     *shape, length = may_attend_B1TS.shape
     # Always some room behind a row: were there none for some lengths, code for any length would
-    # be compiled twice.
+    # be compiled once more.
     room = (length // ROW_ALIGNMENT + 1) * ROW_ALIGNMENT
     bias = torch.zeros(*shape, room, dtype=dtype, device=may_attend_B1TS.device)
     return bias[..., :length].masked_fill_(~may_attend_B1TS, -torch.inf)

@@ -95,7 +95,7 @@ class Masked:
         draw = generator.random(int(unit[-1]) + 1)[unit] + ~can_hide.ravel()
         last = np.partition(draw, num_chosen - 1)[num_chosen - 1] if num_chosen else -np.inf
         is_chosen = draw < last
-        # Of a word that would be one piece too many, the first pieces.
+        # Of a word that does not fit whole, the first pieces.
         is_chosen[np.flatnonzero(draw == last)[: num_chosen - int(is_chosen.sum())]] = True
         return is_chosen.reshape(tokens.shape)
 

@@ -12,8 +12,8 @@ NUM_WARM_STEPS, NUM_TIMED_STEPS = 2, 5
 # Fast steps are timed for so long: on a GPU the first ones of each shape are slower. Slow ones may
 # take this share of the budget.
 SECONDS_MEASURED, MEASURED_SHARE = 3.0, 0.1
-# Steps that may be recorded are waited for so many times as long: to record one takes seconds, and
-# a run plays nearly all of its own.
+# Steps that may be recorded are waited for so many times as long: the first ones until then take
+# seconds where layers are compiled, and a run plays nearly all of its own.
 RECORDED_TIMES = 4
 # What compiles step after step is given up on after this share of the budget.
 COMPILED_SHARE = 0.5
@@ -41,7 +41,7 @@ def seconds_of_a_step(learner: Learner, state: TrainingState, seconds: float) ->
             timed.append(duration)
             if judged.num_played > num_played:
                 played.append(duration)
-        is_waiting = judged.recorded is not None and len(played) < NUM_TIMED_STEPS
+        is_waiting = judged.may_be_played and len(played) < NUM_TIMED_STEPS
         patience = RECORDED_TIMES if is_waiting else 1
         # A slow machine must not spend its whole budget on being measured.
         is_late = sum(timed) > patience * MEASURED_SHARE * seconds

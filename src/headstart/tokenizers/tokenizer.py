@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 
 from headstart.cut_text import WORD_START
 from headstart.errors import TokenizerError
-from headstart.tokenizers.pieces import UNKNOWN, UNKNOWN_ID, piece_bytes
+from headstart.tokenizers.pieces import (
+    BASIC_PIECES,
+    SPECIAL_PIECES,
+    UNKNOWN,
+    UNKNOWN_ID,
+    piece_bytes,
+)
 
 Ids = NDArray[np.int32]
 # From this many letters on, on average, an array for each text costs less than a list of its ids.
@@ -61,6 +67,12 @@ class Tokenizer:
         return {piece: number for number, piece in enumerate(self.vocabulary)}
 
     @cached_property
+    def id_of_text(self) -> Mapping[str, int]:
+        """The id of each piece that text may hold: all but those that Headstart sets itself."""
+        marks = {*BASIC_PIECES, *SPECIAL_PIECES}
+        return {piece: number for piece, number in self.id_of.items() if piece not in marks}
+
+    @cached_property
     def table(self) -> Ids:
         """Our id for each id of the SentencePiece model."""
         num_pieces = self.processor.get_piece_size()
@@ -87,8 +99,8 @@ class Tokenizer:
         return CutTexts(self.table[flat], lengths)
 
     def encode_cut(self, text: str) -> Ids:
-        """Returns the ids of text that is already cut into pieces."""
-        ids = [self.id_of.get(piece, UNKNOWN_ID) for piece in text.split()]
+        """Returns the ids of text that is already cut; marks of ours in it are unknown pieces."""
+        ids = [self.id_of_text.get(piece, UNKNOWN_ID) for piece in text.split()]
         return np.array(ids, dtype=np.int32)
 
     def encode_all_cut(self, texts: Sequence[str]) -> CutTexts:

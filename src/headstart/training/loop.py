@@ -110,6 +110,11 @@ class LossOfBatch(nn.Module):
         """The steps that were launched as a whole so far."""
         return 0 if self.recorded is None else self.recorded.num_played
 
+    @property
+    def may_be_played(self) -> bool:
+        """Whether steps are launched as a whole once they are recorded."""
+        return self.recorded is not None and self.recorded.is_able
+
     def forward(self, batch: StepBatch) -> Mapping[str, Tensor]:
         """Returns each part of the loss, summed."""
         return self.objective.loss(self.model, batch)
@@ -171,7 +176,8 @@ class Trainer:
         """Returns the state's model in training, as one module with the objective."""
         state.model.train()
         judged = LossOfBatch(self.objective, state.model)
-        if self.is_always_alike and self.plan.can_record and state.optimiser.can_be_recorded:
+        is_alike = self.is_always_alike and self.learning.accumulation == 1
+        if is_alike and self.plan.can_record and state.optimiser.can_be_recorded:
             # Of another module: one that held itself would hold the GPU's memory too.
             alike = LossOfBatch(self.objective, state.model)
             judged.recorded = RecordedSteps(

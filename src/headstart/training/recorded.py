@@ -50,7 +50,8 @@ class RecordedSteps:
         self._recordings: dict[Key, Recording] = {}
         self._stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # PyTorch's own
         self._pool = torch.cuda.graph_pool_handle()
-        self._is_able = True
+        self.is_able = True
+        """Whether no recording has failed yet."""
         self.num_played = 0
         """The steps that were launched as a whole."""
 
@@ -86,7 +87,7 @@ class RecordedSteps:
         """Whether a shape has been met often enough to be recorded, and there is room."""
         self._num_seen[key] += 1
         has_room = len(self._recordings) < MOST_RECORDED
-        return self._is_able and has_room and self._num_seen[key] > NUM_STEPS_BEFORE
+        return self.is_able and has_room and self._num_seen[key] > NUM_STEPS_BEFORE
 
     def _record(self, key: Key, batch: StepBatch) -> None:
         """Records a step of this shape without doing it; a failure means that none is recorded."""
@@ -102,7 +103,7 @@ class RecordedSteps:
                 finally:
                     graph.capture_end()
         except RuntimeError as error:
-            self._is_able = False
+            self.is_able = False
             # Others would go on with the draws of before, which nobody seeds from here on.
             self._recordings.clear()
             give_draws_back()

@@ -16,6 +16,14 @@ def test_a_draw_is_a_function_of_seed_purpose_and_number_alone():
         assert not (drawn(np.arange(100), seed, *purpose) == together).any()
 
 
+def test_draws_are_the_ones_they_always_were():
+    assert drawn(np.arange(3), 0, "a").tolist() == [
+        5421632969951502575,
+        9899356830204431827,
+        4568518184261527269,
+    ]
+
+
 def test_every_bit_is_as_often_one_as_zero_and_follows_no_other():
     count = 20_000
     bits = drawn(np.arange(count), 0, "bits")[:, None] >> np.arange(64, dtype=np.uint64) & 1

@@ -98,6 +98,9 @@ def test_a_pair_fits_its_length_with_a_piece_on_each_side_and_no_end(store, leng
         assert len(pair.first) > 0
         assert len(pair.second) > 0
         assert pair.length == len(pair.first) + len(pair.second) + NUM_MARKS <= length
+        assert len(pair.first) <= (length - NUM_MARKS) // 2
+        stretch = store.tokens(pair.start, pair.start + len(pair.first))
+        assert stretch.tolist() == pair.first.tolist()
         assert END_ID not in pair.first
         assert END_ID not in pair.second
 

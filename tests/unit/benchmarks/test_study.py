@@ -1,6 +1,7 @@
 """A study types what a reader would, goes on where it was stopped, and keeps folders to itself."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from study import DESCRIPTION_FILE, RECIPE_FILE, Options, Study, options_of, req
 
 from headstart.errors import RunError
 from headstart.pipeline.run_files import MANIFEST_FILE
+from headstart.training.config import PlanConfig
 
 PRETRAIN = "headstart pretrain DATA/text.xz --recipe lab --tokenizer WORK/pieces --out WORK/trunk"
 TOKENIZER = "headstart tokenizer DATA/text.xz --out WORK/pieces"
@@ -149,8 +151,29 @@ def test_a_run_of_another_recipe_is_refused(options, toy):
     write_recipe(options.work / "trunk", toy.recipe("masked"))
     study = Study("any", "?", options)
     study.require_as_asked(PRETRAIN.replace("lab", "compact"))
-    with pytest.raises(RunError, match="is a run of compact, and lab was asked for"):
+    with pytest.raises(RunError, match="made with --recipe compact, and lab was asked for"):
         study.require_as_asked(PRETRAIN)
+
+
+def test_a_run_of_other_steps_is_refused(options, toy):
+    from headstart.pipeline.run_files import write_recipe
+
+    plan = PlanConfig(
+        num_steps=7,
+        seed=0,
+        device="cpu",
+        num_threads=1,
+        precision="fp32",
+        is_compiled=False,
+        is_deterministic=False,
+        steps_between_validations=1,
+        steps_between_logs=1,
+    )
+    write_recipe(options.work / "trunk", replace(toy.recipe("masked"), plan=plan))
+    study, line = Study("any", "?", options), PRETRAIN.replace("lab", "compact")
+    study.require_as_asked(f"{line} --steps 7")
+    with pytest.raises(RunError, match="made with --steps 7, and 15000 was asked for"):
+        study.require_as_asked(f"{line} --steps 15000")
 
 
 def test_a_command_that_fails_ends_the_study(options, capfd):

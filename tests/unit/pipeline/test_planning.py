@@ -114,7 +114,7 @@ class FakeLearner:
         )
         self.num_steps = 0
         self.num_played = 0
-        self.recorded: object | None = None
+        self.may_be_played = False
 
     def new_state(self):
         return None
@@ -176,14 +176,23 @@ def test_steps_that_were_played_from_a_recording_are_what_most_steps_will_be(clo
 
 def test_a_short_budget_waits_until_what_is_being_recorded_is_played(clock):
     learner = FakeLearner(clock, step_seconds=0.1)
-    learner.recorded = "by and by"
+    learner.may_be_played = True
     learner.seconds = itertools.chain([0.1, 0.1, 0.3, 2.5], itertools.repeat(PLAYED_SECONDS))
     assert num_steps_in(22.5, learner) == int(22.5 / PLAYED_SECONDS)
 
 
+def test_a_long_budget_waits_for_what_is_being_recorded_too(clock):
+    learner = FakeLearner(clock, step_seconds=0.1)
+    learner.may_be_played = True
+    learner.seconds = itertools.chain(
+        [0.1, 0.1, 0.3, 2.5, 0.3, 0.3, 0.3], itertools.repeat(PLAYED_SECONDS)
+    )
+    assert num_steps_in(600, learner) == int(600 / PLAYED_SECONDS)
+
+
 def test_what_could_be_recorded_and_never_is_does_not_keep_a_run_waiting(clock):
     learner = FakeLearner(clock, step_seconds=0.5)
-    learner.recorded = "never"
+    learner.may_be_played = True
     assert num_steps_in(600, learner) == 1_200
     num_waited = trial.RECORDED_TIMES * trial.SECONDS_MEASURED / 0.5
     assert learner.num_steps <= trial.NUM_WARM_STEPS + num_waited + 1

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from headstart.errors import TokenizerError
-from headstart.tokenizers.pieces import UNKNOWN_ID
+from headstart.tokenizers.pieces import BASIC_PIECES, SPECIAL_PIECES, UNKNOWN_ID
 from headstart.tokenizers.tokenizer import Tokenizer
 
 WORD_START = "\u2581"
@@ -75,6 +75,13 @@ def test_text_that_is_cut_has_the_ids_of_its_pieces(learned, texts):
 
 def test_a_piece_that_is_not_in_the_vocabulary_is_unknown(learned):
     assert learned.encode_cut("nosuchpieceatall").tolist() == [UNKNOWN_ID]
+
+
+def test_text_that_is_cut_cannot_hold_marks_but_may_hold_pieces_that_look_like_them(learned):
+    larger = learned.with_pieces([*SPECIAL_PIECES, "<url>"])
+    for piece in (*BASIC_PIECES, *SPECIAL_PIECES):
+        assert larger.encode_cut(f"{piece} {piece}").tolist() == [UNKNOWN_ID] * 2
+    assert larger.encode_cut("<url>").tolist() == [larger.id_of["<url>"]]
 
 
 def test_special_pieces_have_no_text(learned, texts):
