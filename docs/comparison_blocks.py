@@ -30,7 +30,7 @@ def compared(study: str, record: Record) -> Iterator[str]:
     for name, results in record["comparisons"].items():
         comparison = comparison_of(results)
         if len(record["comparisons"]) > 1:
-            yield f"**{name.capitalize()}.**"
+            yield f"**{name.replace('-', ' ').capitalize()}.**"
         yield f"> {' '.join(comparison.verdict.sentences)}"
         yield " ".join(sentences(comparison))
         if study == "objectives":
