@@ -150,11 +150,8 @@ def bench_leaks() -> str:
 
 
 def bench_cutting() -> str:
-    """Text to a token store beside bare sentencepiece, once it was measured."""
-    try:
-        record = newest("cutting")
-    except FileNotFoundError:
-        return "Not measured yet: `python benchmarks/bench_cutting.py` makes the record."
+    """Text to a token store beside bare sentencepiece."""
+    record = newest("cutting")
     lines = ["| cutting | seconds (lowest to highest) | MB/s |", "|---|---:|---:|"]
     for name, row in record["seconds"].items():
         lines.append(

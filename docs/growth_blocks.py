@@ -10,8 +10,7 @@ from typing import Any
 
 from growth_figures import LEDGER, OURS, PLAIN, QUANTITIES, draw_preparing, draw_steps
 from matplotlib.figure import Figure
-from page_parts import block_of, markdown, provenance
-from record import newest
+from page_parts import block_of, markdown, provenance, records_of
 
 from headstart.files import write_bytes
 from headstart.reports.figures.style import FORMATS, render
@@ -128,16 +127,11 @@ def preparing_block(record: Record) -> str:
 def figures() -> Iterator[tuple[str, Figure]]:
     """Yields the figures of every record that there is, with the names of their files."""
     for name, question in STEPS.items():
-        try:
-            record = newest(question)
-        except FileNotFoundError:
-            continue
-        for key, quantity in QUANTITIES.items():
-            yield f"{name}-{quantity.file}", draw_steps(record, key)
-    try:
-        yield "growth-preparing", draw_preparing(newest(PREPARING))
-    except FileNotFoundError:
-        return
+        for _, record in records_of(question):
+            for key, quantity in QUANTITIES.items():
+                yield f"{name}-{quantity.file}", draw_steps(record, key)
+    for _, record in records_of(PREPARING):
+        yield "growth-preparing", draw_preparing(record)
 
 
 def write_growth_figures(folder: Path) -> list[Path]:

@@ -1,6 +1,6 @@
 """Tables and records as Markdown."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from record import newest
@@ -12,13 +12,18 @@ Row = tuple[str, ...]
 NO_RECORD = "No record yet."
 
 
+def records_of(*questions: str) -> Iterator[tuple[str, Record]]:
+    """Yields each question that was answered, with its newest record."""
+    for question in questions:
+        try:
+            yield question, newest(question)
+        except FileNotFoundError:
+            continue
+
+
 def block_of(question: str, block: Callable[[Record], str]) -> str:
     """Returns the block of a question's newest record, or that there is none yet."""
-    try:
-        record = newest(question)
-    except FileNotFoundError:
-        return NO_RECORD
-    return block(record)
+    return "".join(block(record) for _, record in records_of(question)) or NO_RECORD
 
 
 def markdown(table: Table) -> str:

@@ -13,8 +13,7 @@ from typing import Any
 from comparison_blocks import best_sentences, compared, facts_of, runs_table, size_table
 from few_labels_block import few_labels, seed_figure
 from matplotlib.figure import Figure
-from page_parts import block_of, markdown, provenance
-from record import newest
+from page_parts import block_of, markdown, provenance, records_of
 
 from headstart.files import write_bytes
 from headstart.reports.comparison.reading import comparison_of
@@ -102,11 +101,7 @@ def drawings(study: str, record: Record) -> Iterator[Drawing]:
 def write_result_figures(folder: Path) -> list[Path]:
     """Draws the figures of every study that has a record."""
     paths = []
-    for study in STUDIES:
-        try:
-            record = newest(study)
-        except FileNotFoundError:
-            continue
+    for study, record in records_of(*STUDIES):
         for each in drawings(study, record):
             for file_format in FORMATS:
                 path = folder / f"{each.name}.{file_format}"

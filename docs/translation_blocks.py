@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from page_parts import NO_RECORD, Record, block_of, markdown, measured, provenance
-from record import newest
+from page_parts import NO_RECORD, Record, block_of, markdown, measured, provenance, records_of
 
 from headstart.reports.numbers import show_bytes, show_duration
 from headstart.reports.table import Table
@@ -87,13 +86,8 @@ def multi30k_notes(record: Record) -> Iterator[str]:
 
 def translation_training() -> str:
     """Returns how fast `base` learns on a GPU, for each spread of lengths that was measured."""
-    records = []
-    for question in TRAINING:
-        try:
-            records.append(newest(question))
-        except FileNotFoundError:
-            continue
-    return "\n\n".join(map(training_block, records)) or NO_RECORD
+    blocks = (training_block(record) for _, record in records_of(*TRAINING))
+    return "\n\n".join(blocks) or NO_RECORD
 
 
 def training_block(record: Record) -> str:
