@@ -190,7 +190,8 @@ def test_a_folder_without_runs_says_how_to_begin_one(place):
 def test_a_run_is_removed_once_it_is_confirmed(run):
     shutil.copytree(run, "runs/old")
     refused = CliRunner().invoke(main, ["runs", "remove", "runs/old"], input="n\n")
-    assert refused.exit_code != 0
+    assert refused.exit_code == 0
+    assert "Nothing was removed" in refused.output
     assert Path("runs/old").is_dir()
     assert typed("runs", "remove", "runs/old", "--yes").exit_code == 0
     assert not Path("runs/old").exists()

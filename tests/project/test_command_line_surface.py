@@ -158,6 +158,7 @@ SURFACE = {
         "--systems",
         "--unlabelled",
         "--epochs",
+        "--fewest-steps",
         "--length",
         "--long-texts",
         "--pooling",

@@ -9,8 +9,8 @@ from headstart.corpora.columns import SOURCE_NAMES, TARGET_NAMES, find_column
 from headstart.corpora.documents import Reading
 from headstart.corpora.lines import read_all_lines
 from headstart.corpora.places import Place
-from headstart.corpora.rows import cell_text
-from headstart.corpora.tables import table_rows
+from headstart.corpora.rows import ROW_READERS, cell_text
+from headstart.corpora.tables import has_rows, table_rows
 from headstart.errors import DataError
 
 
@@ -55,6 +55,11 @@ def aligned_lines(
 
 def read_pair_table(path: Path, reading: Reading) -> Iterator[Pair]:
     """Yields the pairs of a table with a column for each side."""
+    if not has_rows(path):
+        raise DataError(
+            f"{path} is no table of pairs: its name does not end in {', '.join(ROW_READERS)}. Name "
+            "one that has a column for each side, or two files of lines with --source and --target."
+        )
     columns: tuple[str, str] | None = None
     num_rows = 0
     for row in table_rows(path, reading.meter, reading.complaints):

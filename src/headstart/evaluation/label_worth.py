@@ -33,6 +33,11 @@ class LabelWorth:
     is_at_most: bool = False
     """Whether the curve begins, at `factor`, above that accuracy."""
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the curve tells an end of the interval; a flat one tells nothing."""
+        return self.low is not None or self.high is not None
+
 
 class CurvePoint(NamedTuple):
     """A size on or between those of a curve, and the results to be expected with it."""

@@ -94,6 +94,7 @@ def read_labelled(config: ExamplesConfig) -> Labelled:
         share = min(VALID_SHARE, MOST_VALID / len(train))
         parts = split(train, {"train": 1 - share, "valid": share}, config.draw)
         learned, valid = parts["train"], parts["valid"]
+        require_both(learned, valid)
     else:
         learned, valid = train, read_examples(config.valid, reading, columns)
     test = read_examples(config.test, reading, columns) if config.test is not None else []
@@ -102,8 +103,10 @@ def read_labelled(config: ExamplesConfig) -> Labelled:
     if config.num_valid is not None and config.num_valid < len(valid):
         # One draw for all: curves of different seeds are of the same texts.
         valid = drawn(valid, config.num_valid, seed=0)
+    chosen = drawn(learned, config.size, config.draw)
+    require_two_labels(chosen)
     return Labelled(
-        train=drawn(learned, config.size, config.draw),
+        train=chosen,
         valid=valid,
         test=test,
         pool=pool,
@@ -124,6 +127,24 @@ def labels_of(examples: Iterable[Example]) -> tuple[str, ...]:
     return tuple(sorted(found, key=(lambda label: (int(label), label)) if is_numeric else str))
 
 
+def require_both(learned: Sequence[Example], valid: Sequence[Example]) -> None:
+    """Raises an error where copies, which stay together, leave nothing to choose by."""
+    if not learned or not valid:
+        raise DataError(
+            f"The {len(learned) + len(valid):,} training examples are copies of so few texts that "
+            "none is left to choose by. Give more texts that differ, or name others with --valid."
+        )
+
+
+def require_two_labels(learned: Sequence[Example]) -> None:
+    """Raises an error where the examples that were drawn have one label only."""
+    if len({example.label for example in learned}) < 2:
+        raise DataError(
+            f"The {len(learned):,} examples to learn from all have the label {learned[0].label!r}; "
+            "at least two labels are needed. Choose a larger --size."
+        )
+
+
 def require_known(labels: Sequence[str], examples: Iterable[Example]) -> None:
     """Raises an error for the first example whose label is none of those that are learned."""
     known = set(labels)
@@ -142,7 +163,7 @@ def drawn(examples: list[Example], size: int | None, seed: int) -> list[Example]
     if not 1 <= size <= len(examples):
         raise DataError(
             f"{size:,} examples were asked for, but there are {len(examples):,} to draw from. "
-            f"Choose a size from 1 to {len(examples):,}."
+            f"Choose a size of at most {len(examples):,}."
         )
     places: dict[str, list[int]] = defaultdict(list)
     for index in np.random.default_rng(derive_seed(seed, "draw")).permutation(len(examples)):

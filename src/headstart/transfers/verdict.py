@@ -68,9 +68,9 @@ def verdict(evidence: Evidence) -> Verdict:
             else rival_sentence(primary, f" {where_asked(primary)}"),
             *(size_sentence(one) for one in sizes),
             *(
-                worth_sentence(telling(found), primary.of, against)
+                worth_sentence(worth, primary.of, against)
                 for against, found in evidence.worths.items()
-                if found
+                if found and (worth := telling(found)).is_known
             ),
             *(rival_sentence(one) for one in at_size if is_about_cold),
             *(

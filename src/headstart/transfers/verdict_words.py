@@ -119,9 +119,8 @@ def worth_interval(worth: LabelWorth) -> str:
         return f"{times(worth.low)} to {times(worth.high)}"
     if worth.low is not None:
         return f"{times(worth.low)} or more"
-    if worth.high is not None:
-        return f"{times(worth.high)} or less"
-    return "the curve is too flat to say how far from that"
+    assert worth.high is not None
+    return f"{times(worth.high)} or less"
 
 
 def times(factor: float) -> str:

@@ -166,3 +166,11 @@ def test_a_missing_side_is_told_which_names_are_known_and_no_option_that_is_not(
     with pytest.raises(DataError, match=r"target.*tgt, output, translation") as caught:
         list(read_pair_table(path, Reading.plain()))
     assert "--" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["test.en", "test.txt", "test", "folder"])
+def test_what_is_no_table_is_refused_with_how_two_files_are_named(folder, name):
+    path = folder if name == "folder" else written(folder, name, "a line")
+    sentence = refused(lambda: read_pair_table(path, Reading.plain()))
+    assert "is no table of pairs" in sentence
+    assert "--source and --target" in sentence

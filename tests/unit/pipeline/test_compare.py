@@ -420,13 +420,14 @@ def test_the_same_bytes_in_another_place_or_form_are_other_jobs(raw, tmp_path):
 
 def test_what_is_said_of_all_networks_is_what_each_does(raw, tmp_path):
     settings = HASTY.for_all(
-        epochs=1, length=16, long_texts="windows", pooling="first", dropout=0.25
+        epochs=1, fewest_steps=3, length=16, long_texts="windows", pooling="first", dropout=0.25
     )
     wanted = raw.comparison(sizes=(10,), num_seeds=1, settings=settings)
     results = compare(wanted, tmp_path)
     for kind, dropout in (("warm", 0.25), ("cold", 0.25), ("frozen", 0.0)):
         used = results["question"]["settings"][kind]
         assert (used["epochs"], used["length"], used["pooling"]) == (1, 16, "first")
+        assert used["fewest_steps"] == 3
         assert used["dropout"] == dropout
         home = next(job["folder"] for job in results["jobs"] if job["system"] == kind)
         recipe = read_recipe(tmp_path / home)

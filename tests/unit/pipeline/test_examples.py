@@ -84,7 +84,7 @@ def test_a_size_that_cannot_be_drawn_is_refused_with_what_can(files, size):
 def test_smaller_draws_are_parts_of_larger_ones_in_the_order_of_the_file(files):
     everything = texts(read_labelled(files).train)
     before: list[str] = []
-    for size in range(1, 61):
+    for size in range(2, 61):
         now = texts(read_labelled(replace(files, size=size, draw=3)).train)
         assert len(now) == size
         assert set(before) <= set(now) <= set(everything)
@@ -211,3 +211,17 @@ def test_labels_beside_texts_are_hashed_with_them(tmp_path):
     (tmp_path / "train.label").write_text("a\nb\n")
     hashes = example_hashes(ExamplesConfig(train=str(tmp_path / "train.txt")))
     assert set(hashes) == {str(tmp_path / "train.txt"), str(tmp_path / "train.label")}
+
+
+def test_copies_that_leave_nothing_to_choose_by_are_refused_before_a_run_begins(tmp_path):
+    config = config_of(tmp_path, [("one text", "x"), ("another", "y")] * 20)
+    with pytest.raises(DataError, match="The 40 training examples are copies of so few texts"):
+        read_labelled(config)
+
+
+def test_a_draw_of_one_label_is_refused(tmp_path):
+    rows = [(f"text {number}", "x" if number % 2 else "y") for number in range(40)]
+    with pytest.raises(DataError, match=r"all have the label .* Choose a larger --size"):
+        read_labelled(config_of(tmp_path, rows, size=1))
+    drawn_labels = {each.label for each in read_labelled(config_of(tmp_path, rows, size=2)).train}
+    assert drawn_labels == {"x", "y"}

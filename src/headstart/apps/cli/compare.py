@@ -101,6 +101,7 @@ class Rivals:
     systems: tuple[Kind, ...]
     unlabelled: tuple[str, ...]
     epochs: int | None
+    fewest_steps: int | None
     length: int | None
     long_texts: LongTexts | None
     pooling: Pooling | None
@@ -185,6 +186,11 @@ rival_options = packed(
     click.option(
         "--epochs", type=COUNT_TYPE, help=f"Times all is read, but by taught.  {SYSTEMS_OWN}"
     ),
+    click.option(
+        "--fewest-steps",
+        type=click.IntRange(min=0),
+        help=f"More epochs where they would come to fewer steps.  {SYSTEMS_OWN}",
+    ),
     click.option("--length", type=COUNT_TYPE, help="Pieces read at once.  [default: the trunk's]"),
     click.option(
         "--long-texts",
@@ -258,6 +264,7 @@ def asked_of_pairs(asked: Asked, rivals: Rivals, extent: Extent) -> AskedOfPairs
         "--systems": None if rivals.systems == USUAL_KINDS else rivals.systems,
         "--unlabelled": rivals.unlabelled or None,
         "--epochs": rivals.epochs,
+        "--fewest-steps": rivals.fewest_steps,
         "--length": rivals.length,
         "--long-texts": rivals.long_texts,
         "--pooling": rivals.pooling,
@@ -319,6 +326,7 @@ def to_comparison(
         unlabelled=absolute_files(rivals.unlabelled) if rivals.unlabelled else (),
         settings=ComparedSettings().for_all(
             epochs=rivals.epochs,
+            fewest_steps=rivals.fewest_steps,
             length=rivals.length,
             long_texts=rivals.long_texts,
             pooling=rivals.pooling,

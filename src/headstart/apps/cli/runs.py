@@ -38,9 +38,12 @@ def runs(context: click.Context, folder: Path, as_json: bool) -> None:
 
 @runs.command()
 @click.argument("run", type=FOLDER)
-@click.confirmation_option("--yes", prompt="Remove the run and everything it has learned?")
-def remove(run: Path) -> None:
+@click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
+def remove(run: Path, is_sure: bool) -> None:
     """Remove a run that is not running."""
+    if not is_sure and not click.confirm("Remove the run and everything it has learned?"):
+        click.echo("Nothing was removed.")
+        return
     from headstart.pipeline.runs import remove_run
 
     remove_run(run)

@@ -42,6 +42,7 @@ class ComparedSettings:
         self,
         *,
         epochs: int | None = None,
+        fewest_steps: int | None = None,
         length: int | None = None,
         long_texts: LongTexts | None = None,
         pooling: Pooling | None = None,
@@ -57,6 +58,7 @@ class ComparedSettings:
             return replace(
                 own,
                 epochs=own.epochs if kind == "taught" else epochs or own.epochs,
+                fewest_steps=own.fewest_steps if fewest_steps is None else fewest_steps,
                 length=length or own.length,
                 pooling=pooling or own.pooling,
                 dropout=own.dropout if kind == "frozen" or dropout is None else dropout,
