@@ -250,8 +250,11 @@ def check_writable(folder: Path) -> None:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Holds a folder for this process alone; the system frees it when the process is gone."""
-    path = folder / ".lock"
+    """Holds a folder for this process alone; the system frees it when the process is gone.
+
+    A folder that was made for it goes again where the block fails and has left nothing there.
+    """
+    path, is_new = folder / ".lock", not folder.exists()
     try:
         _make_folder(folder)
         handle = path.open("a+b")
@@ -259,7 +262,8 @@ def locked(folder: Path) -> Iterator[None]:
         raise _write_error(path, error, 0) from error
     with handle:
         try:
-            is_ours = _try_lock(handle)
+            # Whoever made the folder may have removed it since it was opened here.
+            is_ours = _try_lock(handle) and os.path.samestat(os.fstat(handle.fileno()), path.stat())
             if is_ours:
                 handle.truncate(0)
                 handle.write(str(os.getpid()).encode())
@@ -275,7 +279,20 @@ def locked(folder: Path) -> Iterator[None]:
                 f"{folder} is in use by another process (number {holder}). "
                 "Wait for it to end, stop it, or choose another folder."
             )
-        yield
+        try:
+            yield
+        except BaseException:
+            if is_new:
+                _remove_unused(folder, path)
+            raise
+
+
+def _remove_unused(folder: Path, lock: Path) -> None:
+    """Removes a folder that holds nothing but its lock, where the system lets us."""
+    with contextlib.suppress(OSError):
+        if list(folder.iterdir()) == [lock]:
+            lock.unlink()
+            folder.rmdir()
 
 
 @contextlib.contextmanager

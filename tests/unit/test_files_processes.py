@@ -185,3 +185,32 @@ def test_asking_whether_a_folder_is_locked_neither_makes_nor_keeps_a_lock(tmp_pa
     assert not files.is_locked(tmp_path)
     with locked(tmp_path):
         pass
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps files that are open")
+def test_a_folder_made_for_work_that_failed_goes_again_unless_something_is_there(tmp_path):
+    def fail(folder, *names):
+        with locked(folder):
+            for name in names:
+                (folder / name).touch()
+            raise ValueError("bad input")
+
+    (tmp_path / "mine").mkdir()
+    for name, more, stays in (("new", [], False), ("begun", ["part"], True), ("mine", [], True)):
+        with pytest.raises(ValueError, match="bad input"):
+            fail(tmp_path / name, *more)
+        assert (tmp_path / name).exists() == stays
+
+
+def test_a_lock_that_was_removed_while_it_was_taken_is_not_held(tmp_path, monkeypatch):
+    taken = files._try_lock
+
+    def removed_meanwhile(handle):
+        other = tmp_path / "other"
+        other.touch()
+        other.replace(tmp_path / ".lock")
+        return taken(handle)
+
+    monkeypatch.setattr(files, "_try_lock", removed_meanwhile)
+    with pytest.raises(LockedError), locked(tmp_path):
+        pass
