@@ -39,7 +39,7 @@ def folder(tmp_path):
 
 
 def left_in(folder):
-    return sorted(path.name for path in folder.iterdir() if path.name != ".lock")
+    return sorted(path.name for path in folder.glob("*") if path.name != ".lock")
 
 
 def assert_is_one_sentence_that_helps(error, wheel, folder):
