@@ -4,8 +4,16 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 
-from headstart.transfers.sweep import Job, Kind
+from headstart.transfers.sweep import BASELINE_KINDS, Job, Kind
+
+# Kinds whose jobs take about as long as each other; of others nothing can be guessed.
+ALIKE: tuple[tuple[Kind, ...], ...] = (
+    ("warm", "cold", "gradual", "taught"),
+    ("frozen",),
+    BASELINE_KINDS,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,7 +23,7 @@ class SweepProgress:
     num_done: int
     num_jobs: int
     seconds_left: float | None
-    """Nothing until a job is done."""
+    """Nothing until a job of each sort is done."""
     last: str
     """The job that was done last."""
 
@@ -31,7 +39,10 @@ class Timings:
         self.seconds[job.system.kind, job.size].append(seconds)
 
     def expected(self, job: Job) -> float | None:
-        """Returns what a job will take: as others like it, or in proportion to its labels."""
+        """Returns what a job will take: as others like it, or in proportion to its labels.
+
+        Nothing where none of its sort is done: a network takes a hundred times as long as TF-IDF.
+        """
         kind, size = job.system.kind, job.size
         if known := self.seconds.get((kind, size)):
             return statistics.mean(known)
@@ -41,15 +52,14 @@ class Timings:
             if seen == kind
         }
         if not rates:
-            every = [second for found in self.seconds.values() for second in found]
-            return statistics.mean(every) if every else None
+            (alike,) = (kinds for kinds in ALIKE if kind in kinds)
+            rows = [found for (seen, _), found in self.seconds.items() if seen in alike]
+            return statistics.mean(chain(*rows)) if rows else None
         nearest = min(rates, key=lambda other: abs(other - size))
         return rates[nearest] * size
 
     def left(self, jobs: Iterable[Job], num_workers: int) -> float | None:
-        """Returns the seconds until jobs are done by so many workers; nothing if none is known."""
+        """Returns the seconds until jobs are done by so many workers; nothing if one is unknown."""
         expected = [self.expected(job) for job in jobs]
-        if not expected:
-            return 0.0
         known = [seconds for seconds in expected if seconds is not None]
-        return sum(known) / num_workers if known else None
+        return sum(known) / num_workers if len(known) == len(expected) else None

@@ -29,7 +29,18 @@ def test_like_jobs_take_as_long_and_others_in_proportion():
     timings.add(job("warm", 400), 12.0)
     assert timings.expected(job("warm", 400)) == pytest.approx(10)
     assert timings.expected(job("warm", 100)) == pytest.approx(2.5)
-    # Of a kind that was never seen, only what jobs take on the whole is known.
-    assert timings.expected(job("tfidf", 100)) == pytest.approx(10)
+    # Another that learns as much takes as long.
+    assert timings.expected(job("cold", 100)) == pytest.approx(10)
     both = [job("warm", 400), job("warm", 100)]
     assert timings.left(both, 2) == pytest.approx(12.5 / 2)
+
+
+def test_networks_are_not_guessed_from_what_is_over_at_once():
+    timings = Timings()
+    timings.add(job("tfidf", 100), 0.1)
+    timings.add(job("frozen", 100), 1.0)
+    assert timings.expected(job("majority", 400)) == pytest.approx(0.1)
+    assert timings.expected(job("warm", 100)) is None
+    assert timings.left([job("tfidf", 100), job("warm", 100)], 2) is None
+    timings.add(job("cold", 100), 30.0)
+    assert timings.left([job("tfidf", 100), job("warm", 100)], 2) == pytest.approx(30.1 / 2)
