@@ -352,7 +352,11 @@ TRANSFER_ROWS: Sequence[tuple[str, str, SettingOf]] = (
     ("at least so many steps", "`--fewest-steps`", lambda each: each.fewest_steps),
     ("examples in a step", "`--examples`", lambda each: each.examples_per_step),
     ("highest rate", "`--rate`", lambda each: each.learning.peak_rate),
-    ("share of the steps in which it rises", "", lambda each: each.learning.warm_up_share),
+    (
+        "share of the steps in which it rises",
+        "`--warm-up`",
+        lambda each: each.learning.warm_up_share,
+    ),
     ("how it falls then", "", lambda each: each.learning.schedule),
     ("a layer's rate by the one above", "`--layer-decay`", lambda each: each.transfer.layer_decay),
     ("weight decay", "", lambda each: each.learning.weight_decay),

@@ -200,6 +200,7 @@ def test_bad_input_is_one_sentence(run, place):
         typed("transfer", "--mode", "frozen", *FILES, *QUICK, "--recipe", "lab", "--out", "other")
     )
     assert "layer_decay is 2.0" in refusal(transferred("--layer-decay", 2, "--out", "other"))
+    assert "warm_up_share is 1.5" in refusal(transferred("--warm-up", 1.5, "--out", "other"))
     assert "'neither'" in refusal(typed("evaluate", "run", "--test", "odd.csv"))
     assert "no loss by position" in refusal(
         typed("evaluate", "run", "--test", "odd.csv", "--figures", "figures")

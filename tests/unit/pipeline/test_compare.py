@@ -15,6 +15,7 @@ from headstart.files import CACHE_VARIABLE, json_digest
 from headstart.pipeline import training_run
 from headstart.pipeline.compare import compare, run_comparison
 from headstart.pipeline.comparing import sweeping
+from headstart.pipeline.comparing.config import SaidOfAll
 from headstart.pipeline.comparing.examples import ComparedExamples
 from headstart.pipeline.comparing.report import write_report
 from headstart.pipeline.examples import example_hashes, read_labelled
@@ -424,22 +425,30 @@ def test_the_same_bytes_in_another_place_or_form_are_other_jobs(raw, tmp_path):
 
 
 def test_what_is_said_of_all_networks_is_what_each_does(raw, tmp_path):
-    settings = HASTY.for_all(
-        epochs=1, fewest_steps=3, length=16, long_texts="windows", pooling="first", dropout=0.25
+    said = SaidOfAll(
+        epochs=1,
+        fewest_steps=3,
+        length=16,
+        long_texts="windows",
+        pooling="first",
+        dropout=0.25,
+        warm_up=0.5,
     )
+    settings = HASTY.for_all(said)
     wanted = raw.comparison(sizes=(10,), num_seeds=1, settings=settings)
     results = compare(wanted, tmp_path)
     for kind, dropout in (("warm", 0.25), ("cold", 0.25), ("frozen", 0.0)):
         used = results["question"]["settings"][kind]
         assert (used["epochs"], used["length"], used["pooling"]) == (1, 16, "first")
         assert used["fewest_steps"] == 3
-        assert used["dropout"] == dropout
+        assert (used["dropout"], used["warm_up_share"]) == (dropout, 0.5)
         home = next(job["folder"] for job in results["jobs"] if job["system"] == kind)
         recipe = read_recipe(tmp_path / home)
         assert recipe.transfer.long_texts == "windows"
         assert recipe.model.head.pooling == "first"
         assert recipe.model.trunk.layer.dropout == dropout
-    assert HASTY.for_all() == HASTY
+        assert recipe.learning.warm_up_share == 0.5
+    assert HASTY.for_all(SaidOfAll()) == HASTY
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,9 @@ class Clock:
     def perf_counter(self) -> float:
         return self.now
 
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+
 
 class FakeLearner:
     """Takes so many seconds for a step, for the first one more, and for a look."""
@@ -114,6 +117,7 @@ class FakeLearner:
         )
         self.num_steps = 0
         self.num_played = 0
+        self.num_looks = 0
         self.may_be_played = False
 
     def new_state(self):
@@ -141,6 +145,7 @@ class FakeLearner:
         self.num_played += seconds == PLAYED_SECONDS
 
     def validate(self, _state) -> None:
+        self.num_looks += 1
         self.clock.now += self.validation_seconds
 
 
@@ -229,6 +234,32 @@ def test_a_compilation_is_noticed():
     after = trial.num_compiled()
     double(torch.ones(2))
     assert before < after == trial.num_compiled()
+
+
+def test_what_a_first_look_compiles_anew_is_noticed():
+    weight = torch.ones(2, requires_grad=True)
+    double = torch.compile(lambda x: 2 * x, backend="eager")
+    double(weight).sum().backward()
+    before = trial.num_compiled()
+    with torch.no_grad():
+        double(weight)
+    assert before < trial.num_compiled()
+
+
+def test_a_first_look_that_compiles_is_not_what_looks_take(clock, monkeypatch):
+    learner = FakeLearner(clock, step_seconds=0.5)
+    seconds = iter([20.0, 0.25])
+    compiled = iter([0, 1, 1, 1])
+    monkeypatch.setattr(trial, "num_compiled", lambda: next(compiled))
+    monkeypatch.setattr(learner, "validate", lambda _state: clock.wait(next(seconds)))
+    assert trial.seconds_of_a_look(learner, None) == 0.25
+
+
+@pytest.mark.parametrize(("look_seconds", "num_looks"), [(2.0, 2), (20.0, 1)])
+def test_a_long_look_that_compiles_nothing_is_taken_once(clock, look_seconds, num_looks):
+    learner = FakeLearner(clock, step_seconds=0.5, validation_seconds=look_seconds)
+    assert trial.seconds_of_a_look(learner, None) == look_seconds
+    assert learner.num_looks == num_looks
 
 
 def test_one_slow_step_among_the_timed_does_not_count(clock):

@@ -17,13 +17,17 @@ from headstart.reports.figures import (
 from headstart.reports.figures.direct_labels import inches_of, plain, spread
 from headstart.reports.figures.looks import looks
 from headstart.reports.figures.palette import COLOURS
-from headstart.reports.figures.style import render
+from headstart.reports.figures.style import new_axes, render, show_percents
 
 VARIANTS = {
     "usual": {},
     "one size, one seed": {"sizes": (250,), "seeds": 1},
     "six sizes": {"sizes": (50, 100, 200, 400, 800, 1_600)},
     "three trunks": {"trunks": ("film-en", "a$b$c", "ein sehr langer Name, der nicht endet")},
+    "many trunks": {
+        "sizes": (1_600,),
+        "trunks": tuple(f"compact-masked-and-next-{number}-adapted" for number in range(18)),
+    },
     "no lines": {"kinds": ("warm", "cold")},
     "sizes beyond": {"beyond": (2_000, 4_000, 8_000, 8_530)},
 }
@@ -215,7 +219,7 @@ def test_labels_moved_apart_keep_their_order_and_move_little(seed):
 
 def test_names_are_never_formulas_and_long_ones_are_cut():
     assert plain("a$b$\n") == r"a\$b\$" + "\ufffd"
-    assert len(plain("x" * 100)) == 32
+    assert len(plain("x" * 100)) == 44
     assert inches_of("日本") == inches_of("abcd")
 
 
@@ -246,3 +250,23 @@ def test_the_four_systems_differ_for_the_colour_blind_too(side, sight, seen):
     # About five times what a trained eye can just tell apart.
     for one, other in itertools.combinations(colours, 2):
         assert np.linalg.norm(one - other) > 11
+
+
+def test_many_systems_stand_side_by_side_within_the_axes(comparison_results):
+    figure = accuracy_by_labels.draw(comparison_of(comparison_results(**VARIANTS["many trunks"])))
+    (axes,) = figure.axes
+    low, high = axes.get_xlim()
+    places = [line.get_xdata()[0] for line in axes.lines if line.get_transform() != axes.transAxes]
+    assert low < min(places) < max(places) < high
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.69, 0.88), (0.0, 1.0), (0.84, 0.852), (0.5, 0.56)])
+def test_a_tick_of_shares_says_where_it_stands(low, high):
+    figure, axes = new_axes(4, 3, "title")
+    axes.set_ylim(low, high)
+    show_percents(axes.yaxis)
+    figure.draw_without_rendering()
+    ticks = zip(axes.get_yticks(), axes.get_yticklabels(), strict=True)
+    shown = {place: float(label.get_text().removesuffix(" %")) for place, label in ticks}
+    assert shown == {place: pytest.approx(100 * place) for place in shown}
+    assert len(shown) > 3

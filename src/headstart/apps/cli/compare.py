@@ -106,6 +106,7 @@ class Rivals:
     long_texts: LongTexts | None
     pooling: Pooling | None
     dropout: float | None
+    warm_up: float | None
 
 
 asked_options = packed(
@@ -205,6 +206,9 @@ rival_options = packed(
     click.option(
         "--dropout", type=float, help=f"Share of values to drop, but by frozen.  {SYSTEMS_OWN}"
     ),
+    click.option(
+        "--warm-up", type=float, help=f"Share of the steps in which rates rise.  {SYSTEMS_OWN}"
+    ),
 )
 
 
@@ -269,6 +273,7 @@ def asked_of_pairs(asked: Asked, rivals: Rivals, extent: Extent) -> AskedOfPairs
         "--long-texts": rivals.long_texts,
         "--pooling": rivals.pooling,
         "--dropout": rivals.dropout,
+        "--warm-up": rivals.warm_up,
         "--sizes": extent.sizes,
         "--rates": extent.rates or None,
         "--workers": extent.num_workers,
@@ -298,7 +303,7 @@ def to_comparison(
     asked: Asked, columns: ColumnOptions, rivals: Rivals, extent: Extent
 ) -> Comparison:
     """Returns what the options mean."""
-    from headstart.pipeline.comparing.config import ComparedSettings, Comparison
+    from headstart.pipeline.comparing.config import ComparedSettings, Comparison, SaidOfAll
     from headstart.pipeline.examples import ExamplesConfig
     from headstart.pipeline.planning import Place
     from headstart.pipeline.this_machine import choose_device
@@ -325,12 +330,15 @@ def to_comparison(
         systems=rivals.systems,
         unlabelled=absolute_files(rivals.unlabelled) if rivals.unlabelled else (),
         settings=ComparedSettings().for_all(
-            epochs=rivals.epochs,
-            fewest_steps=rivals.fewest_steps,
-            length=rivals.length,
-            long_texts=rivals.long_texts,
-            pooling=rivals.pooling,
-            dropout=rivals.dropout,
+            SaidOfAll(
+                epochs=rivals.epochs,
+                fewest_steps=rivals.fewest_steps,
+                length=rivals.length,
+                long_texts=rivals.long_texts,
+                pooling=rivals.pooling,
+                dropout=rivals.dropout,
+                warm_up=rivals.warm_up,
+            )
         ),
         num_workers=extent.num_workers,
         command=shlex.join(["headstart", *sys.argv[1:]]),

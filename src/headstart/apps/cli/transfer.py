@@ -66,6 +66,7 @@ class Pace:
     fewest_steps: int | None
     examples_per_step: int | None
     rate: float | None
+    warm_up: float | None
     layer_decay: float | None
     dropout: float | None
     accumulation: int | None
@@ -129,6 +130,9 @@ pace_options = packed(
         "--examples", "examples_per_step", type=COUNT_TYPE, help=f"Examples in a step.  {MODES_OWN}"
     ),
     click.option("--rate", type=POSITIVE_TYPE, help=f"The highest learning rate.  {MODES_OWN}"),
+    click.option(
+        "--warm-up", type=float, help=f"Share of the steps in which the rate rises.  {MODES_OWN}"
+    ),
     click.option(
         "--layer-decay", type=float, help=f"A layer's rate by that of the one above.  {MODES_OWN}"
     ),
@@ -279,6 +283,7 @@ def chosen_settings(kept: Kept, pace: Pace, choices: Choices, lessons: Lessons) 
             base.learning,
             **given(
                 peak_rate=pace.rate,
+                warm_up_share=pace.warm_up,
                 accumulation=pace.accumulation,
                 average_decay=pace.average_decay,
             ),

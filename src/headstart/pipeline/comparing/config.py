@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import TypeVar
 
 from headstart.errors import RecipeError
 from headstart.models.config import MOST, require_whole
@@ -17,10 +18,28 @@ from headstart.transfers.sweep import USUAL_KINDS, Kind, checked_kinds
 TEACHERS: tuple[Kind, ...] = ("warm", "gradual")
 OTHER_TEACHERS: tuple[str, ...] = ("tfidf",)
 
+Number = TypeVar("Number", int, float)
+
 
 def to_the_end(settings: TransferSettings) -> TransferSettings:
     """Returns settings that never end early: every system has the same steps, every curve ends."""
     return replace(settings, transfer=replace(settings.transfer, patience=0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SaidOfAll:
+    """What is said of all networks at once; None leaves each its own."""
+
+    epochs: int | None = None
+    """Of all but a taught one, which reads other texts in them too."""
+    fewest_steps: int | None = None
+    length: int | None = None
+    long_texts: LongTexts | None = None
+    pooling: Pooling | None = None
+    dropout: float | None = None
+    """Of all but a frozen trunk, which drops nothing."""
+    warm_up: float | None = None
+    """The share of the steps in which the rate rises."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,36 +57,33 @@ class ComparedSettings:
         settings: TransferSettings = getattr(self, kind)
         return settings
 
-    def for_all(
-        self,
-        *,
-        epochs: int | None = None,
-        fewest_steps: int | None = None,
-        length: int | None = None,
-        long_texts: LongTexts | None = None,
-        pooling: Pooling | None = None,
-        dropout: float | None = None,
-    ) -> "ComparedSettings":
-        """Returns the same with what is said put in the place of every network's own.
-
-        The epochs of a taught one stay, since it reads other texts in them too, and a frozen trunk
-        drops nothing.
-        """
+    def for_all(self, said: SaidOfAll) -> "ComparedSettings":
+        """Returns the same with what is said put in the place of every network's own."""
 
         def changed(kind: str, own: TransferSettings) -> TransferSettings:
             return replace(
                 own,
-                epochs=own.epochs if kind == "taught" else epochs or own.epochs,
-                fewest_steps=own.fewest_steps if fewest_steps is None else fewest_steps,
-                length=length or own.length,
-                pooling=pooling or own.pooling,
-                dropout=own.dropout if kind == "frozen" or dropout is None else dropout,
-                transfer=replace(own.transfer, long_texts=long_texts or own.transfer.long_texts),
+                epochs=own.epochs if kind == "taught" else said.epochs or own.epochs,
+                fewest_steps=said_or(own.fewest_steps, said.fewest_steps),
+                length=said.length or own.length,
+                pooling=said.pooling or own.pooling,
+                dropout=own.dropout if kind == "frozen" else said_or(own.dropout, said.dropout),
+                learning=replace(
+                    own.learning, warm_up_share=said_or(own.learning.warm_up_share, said.warm_up)
+                ),
+                transfer=replace(
+                    own.transfer, long_texts=said.long_texts or own.transfer.long_texts
+                ),
             )
 
         return ComparedSettings(
             **{row.name: changed(row.name, getattr(self, row.name)) for row in fields(self)}
         )
+
+
+def said_or(own: Number, said: Number | None) -> Number:
+    """Returns what was said, which may be 0, or what one has where nothing was."""
+    return own if said is None else said
 
 
 @dataclass(frozen=True, kw_only=True)

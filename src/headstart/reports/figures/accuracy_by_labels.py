@@ -8,17 +8,18 @@ from matplotlib.ticker import NullLocator
 
 from headstart.reports.comparison.record import Comparison, Score
 from headstart.reports.comparison.wording import name_of
-from headstart.reports.figures.direct_labels import Label, inches_of, plain, write_labels
+from headstart.reports.figures.direct_labels import Label, height_of, inches_of, plain, write_labels
 from headstart.reports.figures.looks import Look, looks
 from headstart.reports.figures.palette import COLOURS
 from headstart.reports.figures.style import new_axes, show_percents
 from headstart.reports.numbers import show_count
 
-PLOT_WIDTH, HEIGHT = 4.5, 3.7
+PLOT_WIDTH, LEAST_HEIGHT = 4.5, 3.7
 AXES_SHARE = 0.8
 # Each system stands a little beside the last, so that no interval hides another; by so much of
-# the axis, and by more where there is but one number of labels.
-STEP_ASIDE, STEP_ALONE, MOST_ASIDE = 0.012, 0.15, 0.06
+# the axis, and by more where there is but one number of labels; all of them by so much at most.
+STEP_ASIDE, MOST_ASIDE = 0.012, 0.06
+STEP_ALONE, MOST_ALONE = 0.15, 1.8
 LEAST_RATIO = 2.0
 # Inches between the first and the last number of labels, and between two numbers below them.
 AXIS_WIDTH, AIR = 3.4, 0.08
@@ -35,16 +36,18 @@ def draw(comparison: Comparison) -> Figure | None:
     look = looks(comparison)
     names = {key: name_of(comparison, key) for key, _ in systems}
     width = PLOT_WIDTH + max(inches_of(plain(name)) for name in names.values())
-    figure, axes = new_axes(width, HEIGHT, f"Accuracy on the {test} test, with 95 % intervals")
+    height = max(LEAST_HEIGHT, height_of(len(systems)) / AXES_SHARE)
+    figure, axes = new_axes(width, height, f"Accuracy on the {test} test, with 95 % intervals")
     ratio = max(max(comparison.all_sizes) / min(comparison.all_sizes), LEAST_RATIO)
-    alone = len(comparison.all_sizes) == 1
-    step = STEP_ALONE if alone else min(STEP_ASIDE, MOST_ASIDE / len(systems))
+    is_alone = len(comparison.all_sizes) == 1
+    step, most = (STEP_ALONE, MOST_ALONE) if is_alone else (STEP_ASIDE, MOST_ASIDE)
+    step = min(step, most / len(systems))
     for number, (key, rows) in enumerate(systems):
         aside = ratio ** (step * (number - (len(systems) - 1) / 2))
         draw_system(axes, rows, aside, look[key])
     finish(axes, comparison)
     labels = [Label(text=names[key], height=rows[-1].mean, look=look[key]) for key, rows in systems]
-    write_labels(axes, labels, HEIGHT * AXES_SHARE)
+    write_labels(axes, labels, height * AXES_SHARE)
     return figure
 
 

@@ -32,7 +32,7 @@ def write_labels(axes: Axes, labels: Sequence[Label], height_inches: float) -> N
     if not labels:
         return
     low, high = axes.get_ylim()
-    line = (high - low) * FONT_SIZE * LINE_HEIGHT / (POINTS_PER_INCH * height_inches)
+    line = (high - low) * height_of(1) / height_inches
     ordered = sorted(labels, key=lambda label: label.height)
     places = spread([label.height for label in ordered], line)
     for label, place in zip(ordered, places, strict=True):
@@ -57,6 +57,11 @@ def write_labels(axes: Axes, labels: Sequence[Label], height_inches: float) -> N
         )
 
 
+def height_of(num_labels: int) -> float:
+    """Returns the inches that so many names take, one below the other."""
+    return num_labels * FONT_SIZE * LINE_HEIGHT / POINTS_PER_INCH
+
+
 def spread(heights: Sequence[float], gap: float) -> list[float]:
     """Returns sorted heights at least `gap` apart, each group of them around its own mean."""
     groups: list[tuple[float, int]] = []
@@ -73,7 +78,7 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
     ]
 
 
-def plain(text: str, length: int = 32) -> str:
+def plain(text: str, length: int = 44) -> str:
     """Returns a name that is shown as it is, and not read as a formula; a long one is cut."""
     shown = "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
     if len(shown) > length:

@@ -1,5 +1,6 @@
 """Accuracy on validation by epoch, warm against cold: one panel a number of labels."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,12 +10,12 @@ from matplotlib.ticker import MaxNLocator
 
 from headstart.reports.comparison.record import Comparison, Curve
 from headstart.reports.comparison.wording import name_of, show_labels, show_percent
-from headstart.reports.figures.direct_labels import Label, inches_of, plain, write_labels
+from headstart.reports.figures.direct_labels import Label, height_of, inches_of, plain, write_labels
 from headstart.reports.figures.looks import Look, looks
 from headstart.reports.figures.palette import COLOURS
 from headstart.reports.figures.style import show_percents
 
-PLOT_WIDTH, PANEL_HEIGHT = 3.5, 3.1
+PLOT_WIDTH, LEAST_HEIGHT = 3.5, 3.1
 MOST_COLUMNS = 3
 # What axes keep of their panel's height beside title and names of the axes.
 AXES_SHARE = 0.74
@@ -48,7 +49,8 @@ def panels(comparison: Comparison, sizes: Sequence[int]) -> Figure:
     rows = -(-len(sizes) // columns)
     names = [end_name(comparison, curve) for curve in comparison.curves]
     width = PLOT_WIDTH + max(inches_of(plain(name)) for name in names)
-    figure = Figure(figsize=(width * columns, PANEL_HEIGHT * rows), layout="constrained")
+    height = panel_height(comparison)
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
     low, high = scale(comparison)
     look = looks(comparison)
     for number, size in enumerate(sizes):
@@ -58,6 +60,12 @@ def panels(comparison: Comparison, sizes: Sequence[int]) -> Figure:
         if number % columns == 0:
             axes.set_ylabel("accuracy on validation")
     return figure
+
+
+def panel_height(comparison: Comparison) -> float:
+    """Returns the inches of a panel, the same of each: enough for the names of all its curves."""
+    num_names = max(Counter(curve.size for curve in comparison.curves).values())
+    return max(LEAST_HEIGHT, height_of(num_names) / AXES_SHARE)
 
 
 def scale(comparison: Comparison) -> tuple[float, float]:
@@ -95,7 +103,7 @@ def draw_size(axes: Axes, comparison: Comparison, size: int, look: dict[str, Loo
             )
         )
     mark_cold_best(axes, comparison, size)
-    write_labels(axes, labels, PANEL_HEIGHT * AXES_SHARE)
+    write_labels(axes, labels, panel_height(comparison) * AXES_SHARE)
 
 
 def last_epoch(comparison: Comparison, size: int) -> float:

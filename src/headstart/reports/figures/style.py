@@ -8,7 +8,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import MaxNLocator
 
 BLUE, ORANGE, GREEN, GREY = "#2f6db3", "#d9772b", "#3d9970", "#8a8f98"
 KIND_COLOURS: Mapping[str, str] = {
@@ -31,7 +31,9 @@ def new_axes(width: float, height: float, title: str) -> tuple[Figure, Axes]:
 
 def show_percents(axis: Axis) -> None:
     """Writes the ticks of an axis of shares as the tables do, such as "75 %"."""
-    axis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+    # No ticks at 72.5, which would take a digit more than the others.
+    axis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10]))
+    axis.set_major_formatter(lambda share, _place: f"{100 * share:.6g} %")
 
 
 def render(figure: Figure, file_format: str) -> bytes:
