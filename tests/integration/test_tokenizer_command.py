@@ -79,13 +79,13 @@ def test_several_files_folders_and_patterns_are_one_corpus(tmp_path, lines):
     (folder / "b.jsonl").write_text(rows)
     (tmp_path / "all.txt").write_text("\n".join(lines), encoding="utf-8")
     seen = [
-        json.loads(done(*given, "--size", "300", "--out", tmp_path / "o", "--json").stdout)
-        for given in (
-            [tmp_path / "all.txt"],
-            [folder],
-            [f"{folder}/*"],
-            [folder / "a.txt.gz", folder],
-        )
+        json.loads(done(*given, "--size", "300", "--out", tmp_path / out, "--json").stdout)
+        for out, given in {
+            "all": [tmp_path / "all.txt"],
+            "folder": [folder],
+            "pattern": [f"{folder}/*"],
+            "twice": [folder / "a.txt.gz", folder],
+        }.items()
     ]
     assert len({row["fingerprint"] for row in seen}) == 1
 
@@ -238,6 +238,14 @@ def test_a_folder_that_cannot_be_written_is_noticed_before_anything_is_read(
     monkeypatch.setattr("headstart.apps.cli.tokenizer.make", None)
     sentence = refused(corpus, "--out", corpus / "inside" / "made")
     assert str(corpus / "inside" / "made") in sentence
+
+
+def test_a_tokenizer_that_is_there_is_not_replaced(tmp_path, corpus):
+    made = tmp_path / "made"
+    done(corpus, "--size", "300", "--out", made)
+    before = {path.name: path.read_bytes() for path in made.iterdir()}
+    assert f"{made} holds a tokenizer already" in refused(corpus, "--size", "200", "--out", made)
+    assert {path.name: path.read_bytes() for path in made.iterdir()} == before
 
 
 def test_nothing_is_said_to_be_learned_where_there_is_no_text(tmp_path):

@@ -84,6 +84,7 @@ def tokenizer(
     imported model keeps its dictionary's ids; text named with it is only tried.
     """
     check_origin(corpus, origin)
+    check_vacant(out)
     check_writable(out)
     started = reading.start()
     try:
@@ -107,6 +108,16 @@ def check_origin(corpus: tuple[str, ...], origin: Origin) -> None:
         )
     if not corpus and origin.model is None:
         raise RecipeError("There is nothing to learn from. Name files, or use --import.")
+
+
+def check_vacant(out: Path) -> None:
+    """Raises an error where a tokenizer lies already, by which text may have been encoded."""
+    from headstart.tokenizers.folder import DESCRIPTION_FILE
+
+    if (out / DESCRIPTION_FILE).exists():
+        raise RecipeError(
+            f"{out} holds a tokenizer already. Name another folder with --out, or remove it first."
+        )
 
 
 def is_given(name: str) -> bool:
