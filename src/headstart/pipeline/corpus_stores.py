@@ -18,6 +18,7 @@ from headstart.corpora.sources import total_bytes
 from headstart.corpora.tables import source_sha256
 from headstart.errors import DataError
 from headstart.files import cache_folder, json_digest, locked_in_turn
+from headstart.pipeline.skipped_rows import read_skipped, write_skipped
 from headstart.pipeline.watch import Watch
 from headstart.tokenizers.tokenizer import Tokenizer
 
@@ -25,6 +26,8 @@ from headstart.tokenizers.tokenizer import Tokenizer
 # corpus a larger share, or there would be nothing to see.
 HELD_OUT_SHARE, HELD_OUT_SHARE_OF_SMALL = 0.02, 0.1
 NUM_SMALL_BYTES = 1 << 20
+# The part of a corpus that is read for its held-out documents alone.
+HELD_OUT = "held out"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +82,7 @@ def corpus_stores(
     held_out = (
         part.make(config.valid, "valid", lambda _text: True)
         if config.valid
-        else part.make(config.corpus, "held out", lambda text: is_held_out(text, share))
+        else part.make(config.corpus, HELD_OUT, lambda text: is_held_out(text, share))
     )
     return CorpusStores(train, held_out, train.folder / SKETCH_FILE, hashes)
 
@@ -137,11 +140,16 @@ class StorePart:
             },
         )
         folder = cache_folder() / "stores" / json_digest(asdict(manifest))[:24]
+        paths = [Path(name) for name in names]
         if not (folder / SKETCH_FILE).exists():
             with locked_in_turn(folder, self.watch.say):
                 # Whoever was waited for has made what is wanted here.
                 if not (folder / SKETCH_FILE).exists():
-                    self.write([Path(name) for name in names], folder, manifest, takes)
+                    self.write(paths, folder, manifest, takes)
+        if part != HELD_OUT:
+            # Of text that is held out the same was said when the rest of it was read.
+            for line in read_skipped(folder, paths).summary():
+                self.watch.say(line)
         store = TokenStore(folder)
         if store.num_tokens == 0:
             raise DataError(
@@ -169,7 +177,6 @@ class StorePart:
         # A store that was whole, but not sketched when a kill came, is read for its sketch alone.
         for _ in taken:
             pass
-        for line in reading.complaints.summary():
-            self.watch.say(line)
+        write_skipped(folder, reading.complaints, paths)
         # Last, since it is taken as the sign that the store is whole and sketched.
         write_sketch(folder / SKETCH_FILE, sketcher.sketch())

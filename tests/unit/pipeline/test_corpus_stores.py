@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from headstart.pipeline.corpus_stores import (
     corpus_stores,
     whole_store,
 )
+from headstart.pipeline.skipped_rows import SKIPPED_FILE
 from headstart.pipeline.watch import Watch, read_quietly
 from headstart.tokenizers.pieces import END_ID
 
@@ -116,6 +118,27 @@ def test_the_same_text_at_another_path_is_the_same_store(toy, corpus, tmp_path):
     again = stores_of(toy, moved, watch=refusing())
     assert first.train.folder == again.train.folder
     assert first.held_out.folder == again.held_out.folder
+
+
+def test_rows_that_are_skipped_are_told_once_in_every_run_where_they_lie_now(toy, corpus, tmp_path):
+    other = tmp_path / "other.txt"
+    other.write_bytes(b"good\n\xff\n" + b"a\0b\n" * 5)
+    moved = tmp_path / "moved.txt"
+    shutil.copyfile(other, moved)
+    for watch, path in ((Watch(), other), (refusing(), other), (refusing(), moved)):
+        said = []
+        watch = replace(watch, say=said.append)
+        stores_of(toy, corpus, path, watch=watch, skips_bad=True)
+        assert said == [
+            "Skipped 5 rows: there is a NUL byte, which no text has "
+            f"(first: {path}, line 3; {path}, line 4; {path}, line 5)",
+            f"Skipped 1 row: byte 1 (0xff) is not UTF-8 (first: {path}, line 2)",
+        ]
+
+
+def test_a_store_of_before_that_notes_no_skipped_rows_is_taken(toy, corpus):
+    (stores_of(toy, corpus).train.folder / SKIPPED_FILE).unlink()
+    stores_of(toy, corpus, watch=refusing())
 
 
 def test_the_same_bytes_read_as_a_table_are_another_store(toy, corpus, tmp_path):
