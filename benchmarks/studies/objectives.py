@@ -19,7 +19,7 @@ KEPT_OUT = f"--keep-out {BOOKS}/valid.review.spm --keep-out {BOOKS}/test.review.
 PIECES = {"strong": 16_000, "compact": 8_000}
 OBJECTIVES = ("masked", "causal", "masked+next")
 MINUTES, ADAPTED_SHARE, SIZES, SEEDS = 4, 0.25, "1600", 3
-# Half of the usual epochs: there are 108 networks to fine-tune.
+# Half of the usual epochs: there are more than a hundred networks to fine-tune.
 SYSTEMS, EPOCHS = "warm,frozen,gradual,tfidf", 5
 
 Trunk = tuple[str, str]
@@ -34,23 +34,23 @@ def main() -> None:
     all_of_them = list(product(PIECES, OBJECTIVES))
     study.pretrain(*(pretraining(study, *each) for each in all_of_them))
     study.pretrain(*(adaptation(study, *each) for each in all_of_them))
-    study.compare(comparison(study, all_of_them, SYSTEMS, "compared"))
+    study.compare(comparison(study, all_of_them, f"--systems {SYSTEMS} --out WORK/compared"))
     # They are judged by the first piece unless one asks for the mean, as the others are.
     pairs = [(recipe, objective) for recipe, objective in all_of_them if "next" in objective]
-    study.compare(comparison(study, pairs, "warm,tfidf --pooling mean", "by-the-mean"))
+    by_mean = "--systems warm,tfidf --pooling mean --out WORK/by-the-mean"
+    study.compare(comparison(study, pairs, by_mean))
     study.keep()
 
 
-def comparison(study: Study, trunks: Sequence[Trunk], systems: str, name: str) -> str:
-    """Returns the line that compares trunks, each as it is and adapted."""
+def comparison(study: Study, trunks: Sequence[Trunk], how: str) -> str:
+    """Returns the line that compares trunks, each as it is and adapted, in one way."""
     starts = " ".join(
         f"--from WORK/{trunk_name(*each)}{ending}" for each in trunks for ending in ("", "-adapted")
     )
     return (
         f"headstart compare {starts} --train {BOOKS}/train.review.spm "
         f"--valid {BOOKS}/valid.review.spm --test {BOOKS}/test.review.spm "
-        f"--systems {systems} --epochs {EPOCHS} --sizes {study.sizes(SIZES)} "
-        f"--seeds {study.seeds(SEEDS)} --out WORK/{name}"
+        f"--epochs {EPOCHS} --sizes {study.sizes(SIZES)} --seeds {study.seeds(SEEDS)} {how}"
     )
 
 

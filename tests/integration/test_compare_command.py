@@ -147,6 +147,19 @@ def test_systems_and_what_they_read_are_chosen(place):
     assert "no cold start was compared" in shown.stdout
 
 
+def test_what_is_said_of_all_networks_arrives(place):
+    words = "--epochs 2 --fewest-steps 1 --length 12 --long-texts windows --pooling last"
+    result = compared(
+        *(*words.split(), "--dropout", 0.3, "--warm-up", 0.25, "--systems", "warm,tfidf"),
+        *("--sizes", 10, "--seeds", 1, "--out", "said", "--json"),
+    )
+    assert result.exit_code == 0, result.output
+    used = json.loads(result.stdout)["results"]["question"]["settings"]["warm"]
+    said = {"epochs": 2, "fewest_steps": 1, "length": 12, "pooling": "last"}
+    said |= {"dropout": 0.3, "warm_up_share": 0.25}
+    assert {name: used[name] for name in said} == said
+
+
 def test_texts_without_labels_bring_a_system_that_is_taught(place):
     words = ("--sizes", "10", "--seeds", 1, "--out", "taught", "--systems", "warm,tfidf")
     result = compared("--unlabelled", "text/corpus.txt", *words)

@@ -240,7 +240,7 @@ def test_a_folder_that_is_a_run_is_answered_in_a_sentence(run):
         (["--steps", "1", "--recipe", "labb"], "There is no recipe 'labb'"),
         (["--steps", "1", "--recipe", "base"], "base has the objective translation"),
         (["--steps", "1", "--rate", "7"], "peak_rate is 7.0"),
-        (["--steps", "1", "--average", "1.5"], "average_decay is 1.5"),
+        (["--steps", "1", "--average", "1.5"], "'--average': '1.5' is not a number from 0"),
         (["--steps", "1", "--objective", "masked", "--hide", "1.5"], "hidden pieces is 1.5"),
         (["--steps", "1", "--objective", "masked+next", "--length", "4"], "at least 5"),
         (["--steps", "1", "--length", "9000"], "8,192"),

@@ -244,7 +244,7 @@ def test_what_cannot_be_done_is_one_sentence(place, trunk):
     sentence = refusal(trained("runs/no", "--two-vocabularies", "--from", trunk, "--steps", 2))
     assert "Leave --two-vocabularies out" in sentence
     assert "budget is given twice" in refusal(trained("runs/no", "--steps", 2, "--minutes", 1))
-    assert "label_smoothing is 1.5" in refusal(trained("runs/no", "--smoothing", 1.5))
+    assert "'--smoothing': '1.5' is not" in refusal(trained("runs/no", "--smoothing", 1.5))
     sentence = refusal(typed("pretrain", PAIRS[1], "--recipe", "small", "--out", "runs/no"))
     assert "plain text does not teach" in sentence
     assert not (place / "runs" / "no" / "recipe.json").exists()

@@ -200,7 +200,9 @@ def test_bad_input_is_one_sentence(run, place):
         typed("transfer", "--mode", "frozen", *FILES, *QUICK, "--recipe", "lab", "--out", "other")
     )
     assert "layer_decay is 2.0" in refusal(transferred("--layer-decay", 2, "--out", "other"))
-    assert "warm_up_share is 1.5" in refusal(transferred("--warm-up", 1.5, "--out", "other"))
+    for share in (1, -0.1, "nan", "much"):
+        refused = refusal(transferred("--warm-up", share, "--out", "other"))
+        assert f"'--warm-up': '{share}' is not a number from 0 to below 1" in refused
     assert "'neither'" in refusal(typed("evaluate", "run", "--test", "odd.csv"))
     assert "no loss by position" in refusal(
         typed("evaluate", "run", "--test", "odd.csv", "--figures", "figures")

@@ -35,7 +35,7 @@ def load_tokenizer(folder: Path) -> Tokenizer:
         replacements = dict(description["replacements"])
     except (AssertionError, KeyError, TypeError, ValueError) as error:
         raise DamagedFileError(
-            f"{folder / DESCRIPTION_FILE} does not describe a tokenizer. Make it again."
+            f"{folder / DESCRIPTION_FILE} describes no tokenizer. Remove it and make it again."
         ) from error
     path = folder / MODEL_FILE
     if sha256_of(path) != digest:

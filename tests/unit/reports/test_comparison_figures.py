@@ -217,6 +217,31 @@ def test_labels_moved_apart_keep_their_order_and_move_little(seed):
     assert spread([0.0, 0.5, 1.0], 0.1) == [0.0, 0.5, 1.0]
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_labels_stay_between_the_ends_though_they_crowd_at_one(seed):
+    generator = np.random.default_rng(seed)
+    heights = sorted([0.0, *generator.uniform(0.95, 1, 7), *generator.uniform(0, 0.1, 2)])
+    placed = spread(heights, 0.1, 0.0, 1.0)
+    assert placed[0] >= 0.05 - 1e-9
+    assert placed[-1] <= 0.95 + 1e-9
+    assert all(after - before >= 0.1 - 1e-9 for before, after in itertools.pairwise(placed))
+
+
+def test_names_of_many_alike_stay_beside_their_axes(comparison_results):
+    results = comparison_results(**VARIANTS["many trunks"])
+    for row in (*results["scores"], *results["curves"]):
+        if row["system"] != "majority":
+            row["mean"] = np.add(np.multiply(row["mean"], 0.02), 0.85).tolist()
+    seen = comparison_of(results)
+    for draw in (accuracy_by_labels.draw, learning_curves.draw):
+        figure = draw(seen)
+        render(figure, "svg")
+        (axes,) = figure.axes
+        named = [text for text in axes.texts if text.get_transform() == axes.transAxes]
+        assert len(named) > 30
+        assert all(0 < text.get_position()[1] < 1 for text in named)
+
+
 def test_names_are_never_formulas_and_long_ones_are_cut():
     assert plain("a$b$\n") == r"a\$b\$" + "\ufffd"
     assert len(plain("x" * 100)) == 44
@@ -260,13 +285,18 @@ def test_many_systems_stand_side_by_side_within_the_axes(comparison_results):
     assert low < min(places) < max(places) < high
 
 
-@pytest.mark.parametrize(("low", "high"), [(0.69, 0.88), (0.0, 1.0), (0.84, 0.852), (0.5, 0.56)])
-def test_a_tick_of_shares_says_where_it_stands(low, high):
+@pytest.mark.parametrize(
+    ("low", "high", "num_digits"),
+    [(0.69, 0.88, 0), (0.0, 1.0, 0), (0.84, 0.852, 1), (0.5, 0.56, 0), (0.9, 0.9004, 3)],
+)
+def test_a_tick_of_shares_says_where_it_stands_with_no_more_digits_than_it_needs(
+    low, high, num_digits
+):
     figure, axes = new_axes(4, 3, "title")
     axes.set_ylim(low, high)
     show_percents(axes.yaxis)
     figure.draw_without_rendering()
-    ticks = zip(axes.get_yticks(), axes.get_yticklabels(), strict=True)
-    shown = {place: float(label.get_text().removesuffix(" %")) for place, label in ticks}
-    assert shown == {place: pytest.approx(100 * place) for place in shown}
-    assert len(shown) > 3
+    places, labels = axes.get_yticks(), [label.get_text() for label in axes.get_yticklabels()]
+    assert len(labels) > 3
+    assert labels == [f"{100 * place:.{num_digits}f} %" for place in places]
+    assert [float(label.split()[0]) for label in labels] == pytest.approx(100 * places, rel=1e-9)

@@ -24,7 +24,7 @@ from headstart.apps.cli.run_type import RUN_TYPE
 from headstart.apps.cli.stopping import exit_if_stopped, stopping
 from headstart.apps.cli.sweep_progress import shown_jobs
 from headstart.apps.cli.training_progress import watched
-from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE
+from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE, SHARE_TYPE
 from headstart.files import locked
 from headstart.models.heads.config import Pooling
 from headstart.transfers.config import LongTexts
@@ -204,10 +204,14 @@ rival_options = packed(
         help="The vector of a text.  [default: what suits the trunk's objective]",
     ),
     click.option(
-        "--dropout", type=float, help=f"Share of values to drop, but by frozen.  {SYSTEMS_OWN}"
+        "--dropout",
+        type=SHARE_TYPE,
+        help=f"Share of values to drop, but by frozen.  {SYSTEMS_OWN}",
     ),
     click.option(
-        "--warm-up", type=float, help=f"Share of the steps in which rates rise.  {SYSTEMS_OWN}"
+        "--warm-up",
+        type=SHARE_TYPE,
+        help=f"Share of the steps in which rates rise.  {SYSTEMS_OWN}",
     ),
 )
 

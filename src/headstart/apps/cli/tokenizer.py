@@ -22,7 +22,7 @@ from headstart.apps.cli.reading import (
 from headstart.apps.cli.values import COUNT_TYPE
 from headstart.corpora.documents import Reading, read_documents
 from headstart.corpora.sources import find_files
-from headstart.errors import RecipeError
+from headstart.errors import RecipeError, TokenizerError
 from headstart.files import check_writable
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ origin_options = packed(
 @click.command(epilog=EXAMPLES)
 @click.argument("corpus", nargs=-1)
 @origin_options
-@click.option("--out", type=folder_type(), required=True, help="Folder to write.")
+@click.option("--out", type=folder_type(), required=True, help="A folder without a tokenizer.")
 @reading_options
 @json_option
 def tokenizer(
@@ -84,8 +84,8 @@ def tokenizer(
     imported model keeps its dictionary's ids; text named with it is only tried.
     """
     check_origin(corpus, origin)
-    check_vacant(out)
     check_writable(out)
+    check_vacant(out)
     started = reading.start()
     try:
         made, seen = make(corpus, origin, out, started)
@@ -115,7 +115,7 @@ def check_vacant(out: Path) -> None:
     from headstart.tokenizers.folder import DESCRIPTION_FILE
 
     if (out / DESCRIPTION_FILE).exists():
-        raise RecipeError(
+        raise TokenizerError(
             f"{out} holds a tokenizer already. Name another folder with --out, or remove it first."
         )
 

@@ -30,7 +30,7 @@ from headstart.apps.cli.training_options import (
     tensorboard_option,
 )
 from headstart.apps.cli.training_progress import watched
-from headstart.apps.cli.values import COUNT_TYPE
+from headstart.apps.cli.values import COUNT_TYPE, SHARE_TYPE
 from headstart.apps.recipes.finding import find_recipe
 from headstart.apps.recipes.pocket import pocket
 from headstart.apps.recipes.small import small
@@ -137,11 +137,11 @@ settings_options = packed(
     ),
     rate_option,
     schedule_option,
-    click.option("--dropout", type=float, help=f"Share of values to drop.  {RECIPES_OWN}"),
+    click.option("--dropout", type=SHARE_TYPE, help=f"Share of values to drop.  {RECIPES_OWN}"),
     click.option(
         "--smoothing",
         "label_smoothing",
-        type=float,
+        type=SHARE_TYPE,
         help="Share of each answer that is spread over all pieces.  [default: 0.1]",
     ),
     accumulate_option,

@@ -4,7 +4,7 @@ from typing import get_args
 
 import click
 
-from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE
+from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE, SHARE_TYPE
 from headstart.training.config import ScheduleKind
 
 RECIPES_OWN = "[default: the recipe's]"
@@ -42,7 +42,7 @@ accumulate_option = click.option(
 average_option = click.option(
     "--average",
     "average_decay",
-    type=float,
+    type=SHARE_TYPE,
     help="Average the weights too, with this decay, such as 0.999.  [default: no average]",
 )
 save_option = click.option(

@@ -23,7 +23,7 @@ from headstart.apps.cli.training_options import (
     save_option,
 )
 from headstart.apps.cli.training_progress import watched
-from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE
+from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE, SHARE_TYPE
 from headstart.apps.recipes.finding import find_recipe
 from headstart.errors import RecipeError
 from headstart.files import locked
@@ -131,17 +131,19 @@ pace_options = packed(
     ),
     click.option("--rate", type=POSITIVE_TYPE, help=f"The highest learning rate.  {MODES_OWN}"),
     click.option(
-        "--warm-up", type=float, help=f"Share of the steps in which the rate rises.  {MODES_OWN}"
+        "--warm-up",
+        type=SHARE_TYPE,
+        help=f"Share of the steps in which the rate rises.  {MODES_OWN}",
     ),
     click.option(
         "--layer-decay", type=float, help=f"A layer's rate by that of the one above.  {MODES_OWN}"
     ),
-    click.option("--dropout", type=float, help=f"Share of values to drop.  {MODES_OWN}"),
+    click.option("--dropout", type=SHARE_TYPE, help=f"Share of values to drop.  {MODES_OWN}"),
     accumulate_option,
     click.option(
         "--average",
         "average_decay",
-        type=float,
+        type=SHARE_TYPE,
         help="Average the last weights, with this decay, such as 0.99.  [default: no average]",
     ),
 )

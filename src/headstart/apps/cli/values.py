@@ -55,5 +55,24 @@ class Positive(click.ParamType[float]):
         return number
 
 
+class Share(click.ParamType[float]):
+    """A number from 0 to below 1."""
+
+    name = "share"
+
+    def convert(
+        self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Returns the number, or fails with a sentence."""
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not 0 <= number < 1:
+            self.fail(f"{value!r} is not a number from 0 to below 1, such as 0.1.", param, ctx)
+        return number
+
+
 COUNT_TYPE = Count()
+SHARE_TYPE = Share()
 POSITIVE_TYPE = Positive()

@@ -1,5 +1,6 @@
 """Names with their signs beside what they name, none over another, instead of a legend."""
 
+import math
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ def write_labels(axes: Axes, labels: Sequence[Label], height_inches: float) -> N
     low, high = axes.get_ylim()
     line = (high - low) * height_of(1) / height_inches
     ordered = sorted(labels, key=lambda label: label.height)
-    places = spread([label.height for label in ordered], line)
+    places = spread([label.height for label in ordered], line, low, high)
     for label, place in zip(ordered, places, strict=True):
         height, colour = (place - low) / (high - low), label.look.colour
         axes.plot(
@@ -62,19 +63,32 @@ def height_of(num_labels: int) -> float:
     return num_labels * FONT_SIZE * LINE_HEIGHT / POINTS_PER_INCH
 
 
-def spread(heights: Sequence[float], gap: float) -> list[float]:
-    """Returns sorted heights at least `gap` apart, each group of them around its own mean."""
+def spread(
+    heights: Sequence[float], gap: float, low: float = -math.inf, high: float = math.inf
+) -> list[float]:
+    """Returns sorted heights at least `gap` apart, each group of them around its own mean.
+
+    Groups stay between `low` and `high`, where these leave room for all of them.
+    """
+
+    def middle(mean: float, count: int) -> float:
+        return max(low + gap * count / 2, min(mean, high - gap * count / 2))
+
     groups: list[tuple[float, int]] = []
     for height in heights:
         mean, count = height, 1
         # A group that comes too near takes in the one below, around the mean of both.
-        while groups and mean - groups[-1][0] < gap * (count + groups[-1][1]) / 2:
+        while (
+            groups and middle(mean, count) - middle(*groups[-1]) < gap * (count + groups[-1][1]) / 2
+        ):
             other_mean, other_count = groups.pop()
             mean = (mean * count + other_mean * other_count) / (count + other_count)
             count += other_count
         groups.append((mean, count))
     return [
-        mean + gap * (number - (count - 1) / 2) for mean, count in groups for number in range(count)
+        middle(mean, count) + gap * (number - (count - 1) / 2)
+        for mean, count in groups
+        for number in range(count)
     ]
 
 

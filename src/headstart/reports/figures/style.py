@@ -1,8 +1,9 @@
 """How every figure looks, and how it becomes a file's bytes."""
 
 import io
+import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -18,6 +19,8 @@ KIND_COLOURS: Mapping[str, str] = {
 }
 FORMATS = ("png", "svg")
 PNG_DOTS_PER_INCH = 150
+# Steps between ticks are differences, and not quite what they stand for.
+ROUNDING = 1e-9
 
 
 def new_axes(width: float, height: float, title: str) -> tuple[Figure, Axes]:
@@ -31,9 +34,19 @@ def new_axes(width: float, height: float, title: str) -> tuple[Figure, Axes]:
 
 def show_percents(axis: Axis) -> None:
     """Writes the ticks of an axis of shares as the tables do, such as "75 %"."""
-    # No ticks at 72.5, which would take a digit more than the others.
+    # Steps of 2.5 would need a digit that those of 2 and 5 can do without.
     axis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10]))
-    axis.set_major_formatter(lambda share, _place: f"{100 * share:.6g} %")
+    axis.set_major_formatter(
+        lambda share, _place: f"{100 * share:.{num_digits(axis.get_majorticklocs().tolist())}f} %"
+    )
+
+
+def num_digits(shares: Sequence[float]) -> int:
+    """Returns the digits behind the point that steps between ticks have in percent."""
+    if len(shares) < 2:
+        return 0
+    step = 100 * (shares[1] - shares[0])
+    return max(0, -math.floor(math.log10(step) + ROUNDING))
 
 
 def render(figure: Figure, file_format: str) -> bytes:
