@@ -61,7 +61,7 @@ def can_ask(device: str, *, is_tiny: bool = False) -> bool:
     """Returns whether a question can be asked on this machine, and says so where it cannot."""
     if device != "cuda" or is_tiny or torch.cuda.is_available():
         return True
-    print("Not asked: this needs a CUDA device (--tiny shows on any machine that it runs).")
+    print("Not asked: this needs a CUDA device.")
     return False
 
 

@@ -12,17 +12,14 @@ import secrets
 import shutil
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, NoReturn
 
-from headstart.errors import DamagedFileError, FileError, LockedError
+from headstart.errors import DamagedFileError, FileError
 
 NUM_BYTES_PER_READ = 1 << 20
 CACHE_VARIABLE = "HEADSTART_CACHE"
-# How soon it is noticed that a folder has become free.
-SECONDS_BETWEEN_TRIES = 0.2
 # The end of the names of what is still being written.
 PART = ".part"
 
@@ -60,7 +57,7 @@ class DurableFile:
         try:
             yield
         except OSError as error:
-            raise _write_error(self._path, error, self.num_bytes) from error
+            raise write_error(self._path, error, self.num_bytes) from error
 
 
 @contextlib.contextmanager
@@ -71,10 +68,10 @@ def durable_file(path: Path) -> Iterator[DurableFile]:
     # A short name of its own, since the target's may already be as long as a name can be.
     beside = target.parent / f".{secrets.token_hex(8)}{PART}"
     try:
-        _make_folder(target.parent)
+        make_folder(target.parent)
         handle = beside.open("xb")
     except OSError as error:
-        raise _write_error(path, error, 0) from error
+        raise write_error(path, error, 0) from error
     file = DurableFile(handle, path)
     try:
         yield file
@@ -100,16 +97,16 @@ def durable_folder(path: Path) -> Iterator[Path]:
     """Yields an empty folder that appears at `path`, whole, only if the block succeeds."""
     beside = path.parent / f".{secrets.token_hex(8)}{PART}"
     try:
-        _make_folder(beside)
+        make_folder(beside)
     except OSError as error:
-        raise _write_error(path, error, 0) from error
+        raise write_error(path, error, 0) from error
     try:
         yield beside
         try:
             beside.rename(path)
             _sync_folder(path.parent)
         except OSError as error:
-            raise _write_error(path, error, 0) from error
+            raise write_error(path, error, 0) from error
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise
@@ -122,7 +119,7 @@ def remove_folder(path: Path) -> None:
         path.rename(beside)
         shutil.rmtree(beside)
     except OSError as error:
-        raise FileError(f"Cannot remove {path}: {_reason(error)}.") from error
+        raise FileError(f"Cannot remove {path}: {reason(error)}.") from error
 
 
 def sweep(folder: Path) -> None:
@@ -170,7 +167,7 @@ def read_json(path: Path) -> object:
     try:
         return json.loads(path.read_bytes(), parse_constant=_refuse_constant)
     except OSError as error:
-        raise FileError(f"Cannot read {path}: {_reason(error)}.") from error
+        raise FileError(f"Cannot read {path}: {reason(error)}.") from error
     except (ValueError, RecursionError) as error:  # bad JSON, bad UTF-8, nesting without end
         raise DamagedFileError(
             f"{path} is not valid JSON ({error}). Restore it from a copy."
@@ -210,7 +207,7 @@ def sha256_of(path: Path) -> str:
             while piece := handle.read(NUM_BYTES_PER_READ):
                 digest.update(piece)
     except OSError as error:
-        raise FileError(f"Cannot read {path}: {_reason(error)}.") from error
+        raise FileError(f"Cannot read {path}: {reason(error)}.") from error
     return digest.hexdigest()
 
 
@@ -224,7 +221,7 @@ def read_checked(path: Path, expected: str) -> bytes:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise FileError(f"Cannot read {path}: {_reason(error)}.") from error
+        raise FileError(f"Cannot read {path}: {reason(error)}.") from error
     _require_digest(path, hashlib.sha256(data).hexdigest(), expected)
     return data
 
@@ -245,80 +242,7 @@ def check_writable(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=present):
             pass
     except OSError as error:
-        raise _write_error(folder, error, 0) from error
-
-
-@contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Holds a folder for this process alone; the system frees it when the process is gone.
-
-    A folder that was made for it goes again where the block fails and has left nothing there.
-    """
-    path, is_new = folder / ".lock", not folder.exists()
-    try:
-        _make_folder(folder)
-        handle = path.open("a+b")
-    except OSError as error:
-        raise _write_error(path, error, 0) from error
-    with handle:
-        try:
-            # Whoever made the folder may have removed it since it was opened here.
-            is_ours = _try_lock(handle) and os.path.samestat(os.fstat(handle.fileno()), path.stat())
-            if is_ours:
-                handle.truncate(0)
-                handle.write(str(os.getpid()).encode())
-                handle.flush()
-        except OSError as error:
-            raise FileError(
-                f"Cannot lock {path}: {_reason(error)}. Choose another folder."
-            ) from error
-        if not is_ours:
-            handle.seek(0)
-            holder = handle.read(20).decode(errors="replace").strip() or "unknown"
-            raise LockedError(
-                f"{folder} is in use by another process (number {holder}). "
-                "Wait for it to end, stop it, or choose another folder."
-            )
-        try:
-            yield
-        except BaseException:
-            if is_new:
-                _remove_unused(folder, path)
-            raise
-
-
-def _remove_unused(folder: Path, lock: Path) -> None:
-    """Removes a folder that holds nothing but its lock, where the system lets us."""
-    with contextlib.suppress(OSError):
-        if list(folder.iterdir()) == [lock]:
-            lock.unlink()
-            folder.rmdir()
-
-
-@contextlib.contextmanager
-def locked_in_turn(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
-    """Holds a folder for this process alone, after whoever holds it now; says so where it waits."""
-    has_said = False
-    with contextlib.ExitStack() as held:
-        while True:
-            try:
-                held.enter_context(locked(folder))
-                break
-            except LockedError as error:
-                if not has_said:
-                    say(f"Waiting: {str(error).partition('. ')[0]}.")
-                    has_said = True
-                time.sleep(SECONDS_BETWEEN_TRIES)
-        yield
-
-
-def is_locked(folder: Path) -> bool:
-    """Whether another process is working in a folder."""
-    try:
-        with (folder / ".lock").open("r+b") as handle:
-            return not _try_lock(handle)
-    except OSError:  # no lock was ever made there, or it is not ours to look at
-        return False
+        raise write_error(folder, error, 0) from error
 
 
 def cache_folder() -> Path:
@@ -334,32 +258,12 @@ def cache_folder() -> Path:
     return (chosen if chosen.is_absolute() else Path.home() / ".cache") / "headstart"
 
 
-def _try_lock(handle: IO[bytes]) -> bool:
-    """Takes the operating system's lock on an open file, without waiting."""
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            # Far beyond the process number, which others must be able to read.
-            handle.seek(1 << 20)
-            msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in {errno.EAGAIN, errno.EACCES, errno.EDEADLK}:
-            return False
-        raise  # a file system without locks, say, is not a lock that someone holds
-    return True
-
-
-def _make_folder(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
     """Makes a folder and those above it, each one flushed into the folder that holds it."""
     if folder.is_dir():
         return
     if folder.parent != folder:
-        _make_folder(folder.parent)
+        make_folder(folder.parent)
     folder.mkdir(exist_ok=True)
     _sync_folder(folder.parent)
 
@@ -375,12 +279,10 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _write_error(path: Path, error: OSError, num_bytes: int) -> FileError:
+def write_error(path: Path, error: OSError, num_bytes: int) -> FileError:
     """Says which file could not be written and, where space ran out, how much there is."""
     if error.errno != errno.ENOSPC:
-        return FileError(
-            f"Cannot write {path}: {_reason(error)}. Choose a folder you can write to."
-        )
+        return FileError(f"Cannot write {path}: {reason(error)}. Choose a folder you can write to.")
     with contextlib.suppress(OSError):
         num_free_bytes = shutil.disk_usage(path.parent).free
         return FileError(
@@ -395,6 +297,6 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON value")
 
 
-def _reason(error: OSError) -> str:
+def reason(error: OSError) -> str:
     """Returns the operating system's words for an error, such as "Permission denied"."""
     return error.strerror or str(error)

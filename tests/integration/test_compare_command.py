@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from planted import HASTY, planted, shuffled
 
 from headstart.apps.cli.main import main
-from headstart.files import locked
+from headstart.locks import locked
 from headstart.pipeline import training_run
 from headstart.pipeline.comparing import config
 

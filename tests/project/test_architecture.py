@@ -6,6 +6,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[2] / "src" / "headstart"
 ROWS = [
     {"errors", "choices", "cut_text", "files", "randomness"},
+    {"locks"},
     {"corpora", "tokenizers"},
     {"batches", "models"},
     {"objectives", "decoding"},

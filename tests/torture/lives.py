@@ -160,7 +160,7 @@ def translate_life(sender: Connection, folder: Path, world: Path) -> None:
     """Begins a translator of a world's pairs, and goes on to its end."""
     from tiny_translators import begun_translator, translating
 
-    from headstart.files import locked
+    from headstart.locks import locked
     from headstart.pipeline.resumption import Resumption
     from headstart.pipeline.train_translator import resume_translator
     from headstart.pipeline.watch import Watch
@@ -229,7 +229,7 @@ def deaf_command_life(sender: Connection, cache: Path, errors: Path, *words: str
 
 def holding_life(sender: Connection, folder: Path) -> None:
     """Holds a run as one that works on it does."""
-    from headstart.files import locked
+    from headstart.locks import locked
 
     with locked(folder):
         sender.send(Event("held", 0, time.monotonic()))
@@ -240,7 +240,7 @@ def other_processor_life(sender: Connection, folder: Path, cache: Path) -> None:
     """Goes on with a run as on a processor that has no vector instructions."""
     from tiny_runs import cache_in
 
-    from headstart.files import locked
+    from headstart.locks import locked
     from headstart.pipeline.pretrain import resume_run
     from headstart.pipeline.resumption import Resumption
     from headstart.pipeline.watch import Watch

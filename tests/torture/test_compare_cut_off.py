@@ -12,7 +12,8 @@ import pytest
 from planted import HASTY, planted, without_times
 from tiny_runs import count
 
-from headstart.files import CACHE_VARIABLE, is_locked
+from headstart.files import CACHE_VARIABLE
+from headstart.locks import is_locked
 from headstart.pipeline import training_run
 from headstart.pipeline.compare import compare
 from headstart.pipeline.run_files import MANIFEST_FILE

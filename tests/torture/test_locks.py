@@ -11,7 +11,7 @@ from lives import Life, encoding_life, holding_life, resume_life
 from tiny_runs import SAVE_EVERY, assert_same_run, content
 
 from headstart.errors import LockedError
-from headstart.files import is_locked, locked
+from headstart.locks import is_locked, locked
 
 MOST_SECONDS = 1.0
 # Other work on the machine only ever makes a refusal slower.

@@ -19,7 +19,7 @@ from tiny_runs import (
 )
 
 from headstart.checkpoints.names import steps_in
-from headstart.files import locked
+from headstart.locks import locked
 from headstart.pipeline.resume import resume
 from headstart.pipeline.resumption import Resumption
 from headstart.pipeline.training_run import TrainingRun

@@ -11,7 +11,8 @@ from typing import Any
 
 from headstart.apps.recipes.lab import lab
 from headstart.checkpoints.names import checkpoint_path, steps_in
-from headstart.files import CACHE_VARIABLE, locked, read_sealed_json
+from headstart.files import CACHE_VARIABLE, read_sealed_json
+from headstart.locks import locked
 from headstart.models.config import LayerConfig, TrunkConfig
 from headstart.pipeline import train_translator
 from headstart.pipeline.corpus_stores import CorpusConfig, corpus_stores

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from headstart.errors import FileError
-from headstart.files import durable_file, locked, write_bytes
+from headstart.files import durable_file, write_bytes
+from headstart.locks import locked
 
 OLD, NEW = b"the old content", b"the new content"
 CODES = [errno.ENOSPC, errno.EIO, errno.EACCES]

@@ -11,9 +11,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from headstart import files
-from headstart.errors import LockedError
-from headstart.files import check_sha256, locked, write_bytes
+from headstart import locks
+from headstart.errors import FileError, LockedError
+from headstart.files import check_sha256, write_bytes
+from headstart.locks import is_locked, locked
 
 NUM_KILLS = 10
 LONGEST_LIFE_SECONDS = 0.05
@@ -34,7 +35,7 @@ for number in itertools.count(int(sys.argv[2])):
 HOLD_FOR_EVER = """
 import sys, time
 from pathlib import Path
-from headstart.files import locked
+from headstart.locks import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)
@@ -43,8 +44,8 @@ with locked(Path(sys.argv[1])):
 TRY_TO_LOCK = """
 import sys
 from pathlib import Path
-from headstart.errors import LockedError
-from headstart.files import locked
+from headstart.errors import FileError, LockedError
+from headstart.locks import locked
 try:
     with locked(Path(sys.argv[1])):
         print("free")
@@ -164,25 +165,25 @@ def test_a_system_that_knows_no_locks_is_not_called_another_process(tmp_path, mo
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr(fcntl, "flock", failing)
-    with pytest.raises(files.FileError) as caught, locked(tmp_path):
+    with pytest.raises(FileError) as caught, locked(tmp_path):
         pass
     assert "another process" not in str(caught.value)
 
 
 def test_a_folder_is_locked_for_as_long_as_another_process_holds_it(tmp_path):
-    assert not files.is_locked(tmp_path)
+    assert not is_locked(tmp_path)
     with running(HOLD_FOR_EVER, tmp_path):
-        assert files.is_locked(tmp_path)
-    assert not files.is_locked(tmp_path)
+        assert is_locked(tmp_path)
+    assert not is_locked(tmp_path)
 
 
 def test_asking_whether_a_folder_is_locked_neither_makes_nor_keeps_a_lock(tmp_path):
-    assert not files.is_locked(tmp_path / "missing")
+    assert not is_locked(tmp_path / "missing")
     assert list(tmp_path.iterdir()) == []
     with locked(tmp_path):
         pass
-    assert not files.is_locked(tmp_path)
-    assert not files.is_locked(tmp_path)
+    assert not is_locked(tmp_path)
+    assert not is_locked(tmp_path)
     with locked(tmp_path):
         pass
 
@@ -203,7 +204,7 @@ def test_a_folder_made_for_work_that_failed_goes_again_unless_something_is_there
 
 
 def test_a_lock_that_was_removed_while_it_was_taken_is_not_held(tmp_path, monkeypatch):
-    taken = files._try_lock
+    taken = locks._try_lock
 
     def removed_meanwhile(handle):
         other = tmp_path / "other"
@@ -211,6 +212,6 @@ def test_a_lock_that_was_removed_while_it_was_taken_is_not_held(tmp_path, monkey
         other.replace(tmp_path / ".lock")
         return taken(handle)
 
-    monkeypatch.setattr(files, "_try_lock", removed_meanwhile)
+    monkeypatch.setattr(locks, "_try_lock", removed_meanwhile)
     with pytest.raises(LockedError), locked(tmp_path):
         pass

@@ -22,7 +22,8 @@ from headstart.batches.store_format import (
 )
 from headstart.corpora.documents import Document
 from headstart.errors import DataError
-from headstart.files import locked, sweep, write_bytes
+from headstart.files import sweep, write_bytes
+from headstart.locks import locked
 from headstart.tokenizers.pieces import END_ID
 from headstart.tokenizers.sentences import begins_sentence, sentence_marks
 from headstart.tokenizers.tokenizer import Ids, Tokenizer

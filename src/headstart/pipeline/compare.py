@@ -4,7 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from headstart.corpora.tables import source_sha256
-from headstart.files import locked, write_json
+from headstart.files import write_json
+from headstart.locks import locked
 from headstart.pipeline.comparing.choices import affordable_seeds, chosen_settings
 from headstart.pipeline.comparing.config import Comparison
 from headstart.pipeline.comparing.examples import compared_examples, find_leaks

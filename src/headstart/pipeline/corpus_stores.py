@@ -17,7 +17,8 @@ from headstart.corpora.places import Complaints
 from headstart.corpora.sources import total_bytes
 from headstart.corpora.tables import source_sha256
 from headstart.errors import DataError
-from headstart.files import cache_folder, json_digest, locked_in_turn
+from headstart.files import cache_folder, json_digest
+from headstart.locks import locked_in_turn
 from headstart.pipeline.skipped_rows import read_skipped, write_skipped
 from headstart.pipeline.watch import Watch
 from headstart.tokenizers.tokenizer import Tokenizer

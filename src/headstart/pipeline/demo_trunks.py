@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from headstart.files import locked
+from headstart.locks import locked
 from headstart.models.config import TrunkConfig
 from headstart.pipeline.corpus_stores import CorpusConfig
 from headstart.pipeline.demo_texts import DemoTexts

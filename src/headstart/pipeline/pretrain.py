@@ -5,7 +5,7 @@ from pathlib import Path
 
 from headstart.corpora.leaks.sketch_file import SKETCH_FILE, write_sketch
 from headstart.errors import RecipeError, TooFewTextsError
-from headstart.files import locked
+from headstart.locks import locked
 from headstart.objectives.table import OBJECTIVES
 from headstart.pipeline.adaptation import (
     require_fitting_start,

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from headstart.checkpoints.names import steps_in
 from headstart.errors import HeadstartError, LockedError
-from headstart.files import is_locked, remove_folder
+from headstart.files import remove_folder
+from headstart.locks import is_locked
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.run_files import (
     CHECKPOINTS_FOLDER,

@@ -9,7 +9,8 @@ from typing import Any
 from torch import Tensor
 
 from headstart.errors import RecipeError, RunError
-from headstart.files import locked, read_json, write_json
+from headstart.files import read_json, write_json
+from headstart.locks import locked
 from headstart.models.config import EncoderDecoderConfig
 from headstart.models.initialisation import initialise
 from headstart.models.model import new_model

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from headstart.corpora.leaks.sketch_file import SKETCH_FILE
 from headstart.errors import RecipeError
-from headstart.files import locked, read_json, write_bytes, write_json
+from headstart.files import read_json, write_bytes, write_json
+from headstart.locks import locked
 from headstart.models.config import TrunkConfig
 from headstart.models.heads.config import LabelHeadConfig, ModelConfig
 from headstart.pipeline.examples import (

@@ -15,7 +15,8 @@ from headstart.apps.recipes.compact import compact
 from headstart.corpora.generated import GeneratedConfig, write_generated
 from headstart.corpora.leaks.sketch_file import read_sketch
 from headstart.errors import DataError, RecipeError, UnreachableError
-from headstart.files import locked, read_json
+from headstart.files import read_json
+from headstart.locks import locked
 from headstart.pipeline import demo as demo_module
 from headstart.pipeline import demo_texts, demo_trunks, planning, training_run
 from headstart.pipeline.comparing.config import ComparedSettings

@@ -10,7 +10,7 @@ import torch
 
 from headstart.apps.recipes.base import base
 from headstart.errors import DataError, RecipeError, RunError
-from headstart.files import locked
+from headstart.locks import locked
 from headstart.pipeline import planning, training_run
 from headstart.pipeline.corpus_stores import CorpusConfig
 from headstart.pipeline.planning import Budget, Place

@@ -8,7 +8,8 @@ import pytest
 
 from headstart.checkpoints.names import checkpoint_path
 from headstart.errors import LockedError, RunError
-from headstart.files import locked, write_json
+from headstart.files import write_json
+from headstart.locks import locked
 from headstart.models.heads.config import LabelHeadConfig
 from headstart.pipeline.planning import Budget, Place, first_plan
 from headstart.pipeline.run_files import read_recipe, write_recipe

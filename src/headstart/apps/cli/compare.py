@@ -25,7 +25,7 @@ from headstart.apps.cli.stopping import exit_if_stopped, stopping
 from headstart.apps.cli.sweep_progress import shown_jobs
 from headstart.apps.cli.training_progress import watched
 from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE, SHARE_TYPE
-from headstart.files import locked
+from headstart.locks import locked
 from headstart.models.heads.config import Pooling
 from headstart.transfers.config import LongTexts
 from headstart.transfers.sweep import USUAL_KINDS, Kind

@@ -16,7 +16,7 @@ from headstart.apps.cli.pair_test import translations
 from headstart.apps.cli.stopping import Stopping, exit_if_stopped, stopping
 from headstart.apps.cli.training_progress import watched
 from headstart.apps.cli.values import COUNT_TYPE
-from headstart.files import locked
+from headstart.locks import locked
 
 if TYPE_CHECKING:
     from headstart.pipeline.planning import Budget, Place

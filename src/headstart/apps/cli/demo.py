@@ -20,7 +20,7 @@ from headstart.apps.cli.training_progress import watched
 from headstart.apps.cli.using import Place, place_options
 from headstart.apps.recipes.compact import compact
 from headstart.apps.trunks.finding import find_run
-from headstart.files import locked
+from headstart.locks import locked
 
 if TYPE_CHECKING:
     from headstart.pipeline.demo import Demo, Shown

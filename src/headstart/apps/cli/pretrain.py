@@ -33,7 +33,7 @@ from headstart.apps.recipes.finding import find_recipe
 from headstart.corpora.hub import is_hub
 from headstart.corpora.sources import find_files
 from headstart.errors import RecipeError
-from headstart.files import locked
+from headstart.locks import locked
 from headstart.pipeline.run_files import read_recipe
 from headstart.training.config import HeadKind, ScheduleKind
 

@@ -11,7 +11,7 @@ from headstart.apps.cli.stopping import exit_if_stopped, stopping
 from headstart.apps.cli.training_options import save_option
 from headstart.apps.cli.training_progress import watched
 from headstart.errors import RunError
-from headstart.files import locked
+from headstart.locks import locked
 
 EXAMPLES = """\b
 Examples:

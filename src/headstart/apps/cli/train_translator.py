@@ -35,7 +35,7 @@ from headstart.apps.recipes.finding import find_recipe
 from headstart.apps.recipes.pocket import pocket
 from headstart.apps.recipes.small import small
 from headstart.errors import RecipeError
-from headstart.files import locked
+from headstart.locks import locked
 from headstart.models.config import EncoderDecoderConfig
 from headstart.pipeline.run_files import read_start_recipe
 from headstart.pipeline.translating.paired_recipe import paired

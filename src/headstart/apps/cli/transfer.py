@@ -26,7 +26,7 @@ from headstart.apps.cli.training_progress import watched
 from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE, SHARE_TYPE
 from headstart.apps.recipes.finding import find_recipe
 from headstart.errors import RecipeError
-from headstart.files import locked
+from headstart.locks import locked
 from headstart.models.heads.config import Pooling
 from headstart.pipeline.run_files import read_start_recipe
 from headstart.transfers.config import BestBy, LongTexts, Mode

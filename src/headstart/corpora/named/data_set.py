@@ -13,7 +13,8 @@ from pathlib import Path
 from headstart.corpora.named.members import open_archive
 from headstart.corpora.named.wheels import Wheel, fetched
 from headstart.errors import FileError
-from headstart.files import locked, read_json, sha256_of, write_json
+from headstart.files import read_json, sha256_of, write_json
+from headstart.locks import locked
 
 MANIFEST = "manifest.json"
 

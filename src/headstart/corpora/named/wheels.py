@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headstart.errors import DamagedFileError, FileError, UnreachableError
-from headstart.files import locked, sha256_of
+from headstart.files import sha256_of
+from headstart.locks import locked
 
 TEMPORARY_PREFIX = ".fetch-"
 NUM_REASON_LETTERS = 300

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headstart.errors import LockedError
-from headstart.files import locked
+from headstart.locks import locked
 from headstart.pipeline.comparing.baseline_job import run_baseline
 from headstart.pipeline.examples import ExamplesConfig
 from headstart.pipeline.learner import ScoringStopped

@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from headstart.errors import DataError
-from headstart.files import locked, read_sealed_json, write_sealed_json
+from headstart.files import read_sealed_json, write_sealed_json
+from headstart.locks import locked
 from headstart.pipeline.compare_translators import (
     JOBS_FOLDER,
     TranslatorJob,

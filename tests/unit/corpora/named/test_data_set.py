@@ -12,7 +12,7 @@ from headstart.corpora.named.data_set import DataSet, is_prepared, prepared
 from headstart.corpora.named.members import open_member
 from headstart.corpora.named.writing import write_lines
 from headstart.errors import DamagedFileError, FileError, LockedError
-from headstart.files import locked
+from headstart.locks import locked
 
 MEMBERS = {"invented/text.txt": b"one\ntwo\n", "../../evil.txt": b"evil", "/evil.txt": b"evil"}
 FAIL = "import sys; sys.exit(1)"

