@@ -11,27 +11,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from plain_plans import plain_plan
 
 from headstart.evaluation.language import score_language
 from headstart.objectives.batch import NOTHING, PIECES, Rows, to_batch
 from headstart.objectives.objective import StepRows
 from headstart.objectives.table import OBJECTIVES
-from headstart.training.config import LearningConfig, PlanConfig
+from headstart.training.config import LearningConfig
 from headstart.training.loop import LossOfBatch, Trainer
 
 every_objective = pytest.mark.parametrize("name", OBJECTIVES)
 STEP = StepRows(length=40, sequences=5, seed=11)
-PLAN = PlanConfig(
-    num_steps=10,
-    seed=0,
-    device="cpu",
-    num_threads=1,
-    precision="fp32",
-    is_compiled=False,
-    is_deterministic=False,
-    steps_between_validations=1,
-    steps_between_logs=1,
-)
+PLAN = plain_plan(10)
 
 
 @pytest.fixture

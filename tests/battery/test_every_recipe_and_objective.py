@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from plain_plans import plain_plan
 
 from headstart.apps.recipes import RECIPES
 from headstart.apps.recipes.finding import find_recipe
@@ -16,22 +17,12 @@ from headstart.objectives.table import OBJECTIVES
 from headstart.pipeline.recipe import OBJECTIVE_NAMES, Recipe, with_objective, with_vocabulary
 from headstart.pipeline.recipe_json import recipe_from_json, to_json
 from headstart.training.averaging import AveragedWeights
-from headstart.training.config import LearningConfig, PlanConfig
+from headstart.training.config import LearningConfig
 from headstart.training.loop import Trainer, TrainingState
 from headstart.training.optimiser import Optimiser
 
 ONE_TRUNK = [name for name, new in RECIPES.items() if new().objective != "translation"]
-PLAN = PlanConfig(
-    num_steps=2,
-    seed=0,
-    device="cpu",
-    num_threads=1,
-    precision="fp32",
-    is_compiled=False,
-    is_deterministic=False,
-    steps_between_validations=1,
-    steps_between_logs=1,
-)
+PLAN = plain_plan(2)
 
 every_recipe = pytest.mark.parametrize("name", ONE_TRUNK)
 every_objective = pytest.mark.parametrize("objective", OBJECTIVES)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from plain_plans import plain_plan
 from torch import Tensor
 
 from headstart.apps.recipes import RECIPES
@@ -25,24 +26,14 @@ from headstart.models.model import new_model
 from headstart.models.trunks import EncoderDecoder
 from headstart.objectives.translation import PairBatch, Translation, to_shaped_batch
 from headstart.pipeline.recipe import with_vocabulary
-from headstart.training.config import LearningConfig, PlanConfig
+from headstart.training.config import LearningConfig
 from headstart.training.loop import StepReport, Trainer, TrainingState
 from headstart.training.optimiser import Optimiser
 
 pytestmark = pytest.mark.gpu
 
 VOCABULARY_SIZE = 500
-PLAN = PlanConfig(
-    num_steps=1,
-    seed=3,
-    device="cuda",
-    num_threads=1,
-    precision="fp32",
-    is_compiled=False,
-    is_deterministic=False,
-    steps_between_validations=1,
-    steps_between_logs=1,
-)
+PLAN = plain_plan(1, seed=3, device="cuda")
 
 
 def padded_text(device: str) -> Text:

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 import torch
+from plain_plans import plain_plan
 
 from headstart.models.initialisation import initialise
 from headstart.models.model import new_model
 from headstart.objectives.translation import Translation, to_pair_batch
-from headstart.training.config import LearningConfig, PlanConfig
+from headstart.training.config import LearningConfig
 from headstart.training.loop import Trainer, TrainingState
 from headstart.training.optimiser import Optimiser
 
@@ -46,17 +47,7 @@ def test_losses_of_the_same_steps_are_the_same(recipe):
         is_compiled=False,
     )
     theirs = TheirTraining(model, their_plan)
-    plan = PlanConfig(
-        num_steps=NUM_STEPS,
-        seed=1,
-        device="cpu",
-        num_threads=1,
-        precision="fp32",
-        is_compiled=False,
-        is_deterministic=False,
-        steps_between_validations=1,
-        steps_between_logs=1,
-    )
+    plan = plain_plan(NUM_STEPS, seed=1)
     reports = []
     state = TrainingState(model, Optimiser(model, set(), LEARNING), None)
     Trainer(

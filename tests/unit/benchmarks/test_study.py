@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 import study as module
+from plain_plans import plain_plan
 from study import DESCRIPTION_FILE, RECIPE_FILE, Options, Study, options_of, require_no_folders
 
 from headstart.errors import RunError
 from headstart.pipeline.run_files import MANIFEST_FILE
-from headstart.training.config import PlanConfig
 
 PRETRAIN = "headstart pretrain DATA/text.xz --recipe lab --tokenizer WORK/pieces --out WORK/trunk"
 TOKENIZER = "headstart tokenizer DATA/text.xz --out WORK/pieces"
@@ -158,17 +158,7 @@ def test_a_run_of_another_recipe_is_refused(options, toy):
 def test_a_run_of_other_steps_is_refused(options, toy):
     from headstart.pipeline.run_files import write_recipe
 
-    plan = PlanConfig(
-        num_steps=7,
-        seed=0,
-        device="cpu",
-        num_threads=1,
-        precision="fp32",
-        is_compiled=False,
-        is_deterministic=False,
-        steps_between_validations=1,
-        steps_between_logs=1,
-    )
+    plan = plain_plan(7)
     write_recipe(options.work / "trunk", replace(toy.recipe("masked"), plan=plan))
     study, line = Study("any", "?", options), PRETRAIN.replace("lab", "compact")
     study.require_as_asked(f"{line} --steps 7")

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 import torch.nn.functional as F
+from plain_plans import plain_plan
 
 from headstart.errors import DivergedError
 from headstart.models.initialisation import initialise
@@ -19,17 +20,7 @@ from headstart.training.config import LearningConfig, PlanConfig
 from headstart.training.loop import Trainer, TrainingState
 from headstart.training.optimiser import Optimiser
 
-PLAN = PlanConfig(
-    num_steps=12,
-    seed=3,
-    device="cpu",
-    num_threads=1,
-    precision="fp32",
-    is_compiled=False,
-    is_deterministic=False,
-    steps_between_validations=1,
-    steps_between_logs=1,
-)
+PLAN = plain_plan(12, seed=3)
 LEARNING = LearningConfig(peak_rate=0.01, warm_up_share=0.25, weight_decay=0.2, max_norm=0.5)
 STEP = StepRows(length=24, sequences=4, seed=1)
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from plain_plans import plain_plan
 
 from headstart.errors import DivergedError
 from headstart.models.dropout import Dropout
@@ -11,22 +12,12 @@ from headstart.models.inputs import Text
 from headstart.objectives.batch import to_batch
 from headstart.objectives.labels import to_label_batch
 from headstart.objectives.objective import StepRows
-from headstart.training.config import LearningConfig, PlanConfig
+from headstart.training.config import LearningConfig
 from headstart.training.loop import Trainer, TrainingState, Unattended
 from headstart.training.optimiser import Optimiser
 from headstart.training.recorded import key_of, tensors_of, with_tensors
 
-PLAN = PlanConfig(
-    num_steps=14,
-    seed=3,
-    device="cuda",
-    num_threads=1,
-    precision="fp32",
-    is_compiled=False,
-    is_deterministic=False,
-    steps_between_validations=1,
-    steps_between_logs=1,
-)
+PLAN = plain_plan(14, seed=3, device="cuda")
 LEARNING = LearningConfig(peak_rate=0.01, warm_up_share=0.25, weight_decay=0.2, max_norm=0.5)
 STEP = StepRows(length=24, sequences=4, seed=1)
 NAMES = ["a", "b"]
