@@ -42,7 +42,7 @@ clean:  ## remove what the other targets made
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	--constraint constraints.txt
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints.txt hatch_build.py src/headstart/models/kernels/rows.c
 	$(PYTHON) -m venv $(VENV)
 	$(PIP_INSTALL) hatchling editables
 	$(PIP_INSTALL) --no-build-isolation --editable '.[test,check]'

@@ -2,7 +2,9 @@
 
 film-en learns `rotten` twice from each of 20 draws of 200 labels: as `headstart transfer` does by
 default, and by a naive recipe of three epochs without warm-up at one rate for all layers, its head
-drawn. The naive rate is the best of three on validation, so that it is no straw man.
+drawn. The naive rate is the best of three on validation, so that it is no straw man. Then both once
+more with the first draw's labels for every seed, which tells what is chance in learning from what
+is chance in the labels.
 """
 
 import sys
@@ -58,10 +60,13 @@ class Trials:
     recipe: Recipe
     examples: ExamplesConfig
     num_seeds: int
+    draw: int | None = None
+    """The draw of labels that all seeds learn from; None is one for each."""
 
     def folder(self, name: str, seed: int) -> Path:
         """Returns where one run is."""
-        return self.options.work / f"{name}-{seed}"
+        draw = "" if self.draw is None else f"labels-{self.draw}-"
+        return self.options.work / f"{name}-{draw}{seed}"
 
     def finish(self, settings: Mapping[str, TransferSettings], num_seeds: int) -> None:
         """Learns with each settings from each seed, what is finished left out."""
@@ -83,9 +88,9 @@ class Trials:
             sys.exit("Not all runs were finished; the same command goes on.")
 
     def task(self, name: str, settings: TransferSettings, seed: int) -> Task:
-        """Returns one run: a seed draws the labels as well as all else."""
+        """Returns one run: a seed draws all else, and the labels too where none are said."""
         folder = self.folder(name, seed)
-        examples = replace(self.examples, draw=seed)
+        examples = replace(self.examples, draw=seed if self.draw is None else self.draw)
         place = Place(
             device=choose_device(self.options.device or "auto"),
             num_threads=self.options.num_threads or 1,
@@ -124,9 +129,7 @@ def main() -> None:
         num_seeds=num_seeds,
     )
     naive, tried = best_naive(trials)
-    settings = {"default": WARM, naive: with_rate(NAIVE, tried[naive]["peak_rate"])}
-    trials.finish(settings, num_seeds)
-    tables = {name: read_tables(trials, name) for name in settings}
+    settings = {"default": WARM, "naive": with_rate(NAIVE, tried[naive]["peak_rate"])}
     study.keep_answer(
         {
             "trunk": TRUNK,
@@ -134,13 +137,23 @@ def main() -> None:
             "num_labels": NUM_LABELS,
             "num_seeds": num_seeds,
             "naive_rates_on_validation": list(tried.values()),
-            "systems": {
-                key: {"settings": settings_json(settings[name])} | scores(tables[name])
-                for key, name in (("default", "default"), ("naive", naive))
-            },
-            "differences": differences(tables["default"], tables[naive]),
+            **answer_of(trials, settings),
+            "same_labels": answer_of(replace(trials, draw=0), settings),
         }
     )
+
+
+def answer_of(trials: Trials, settings: Mapping[str, TransferSettings]) -> dict[str, Any]:
+    """Learns by both settings from every seed, and returns what that came to."""
+    trials.finish(settings, trials.num_seeds)
+    tables = {name: read_tables(trials, name) for name in settings}
+    return {
+        "systems": {
+            name: {"settings": settings_json(each)} | scores(tables[name])
+            for name, each in settings.items()
+        },
+        "differences": differences(tables["default"], tables["naive"]),
+    }
 
 
 def best_naive(trials: Trials) -> tuple[str, dict[str, dict[str, Any]]]:

@@ -77,4 +77,8 @@ def decoded(raw: bytes, place: Place, complaints: Complaints) -> str | None:
 
 def is_whole(text: str) -> bool:
     """Whether a text has no half of a surrogate pair, as escapes in JSON can make."""
-    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

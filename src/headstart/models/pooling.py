@@ -68,3 +68,5 @@ POOLINGS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
 }
 # Of the poolings that take one position, which one that is.
 PLACES: Mapping[str, Callable[[Tensor], Tensor]] = {"last": last_place, "first": first_place}
+# The same where nothing is padding, counted from behind where it is below 0.
+PLACES_WITHOUT_PADDING: Mapping[str, int] = {"last": -1, "first": 0}

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headstart.errors import DamagedFileError
+from headstart.models.single_row import SingleRow, new_single_row
 from headstart.pipeline.learner import ShouldStop, never
 from headstart.pipeline.run_files import RESULTS_FILE, is_finished, read_recipe, read_results
 from headstart.pipeline.run_folder import Run, load_run
 from headstart.pipeline.text_rows import TextReader, reader_of, transfer_of
-from headstart.pipeline.text_vectors import text_vectors
+from headstart.pipeline.text_vectors import text_vectors, text_vectors_one_by_one
 from headstart.training.config import Precision
 from headstart.training.precision import products_in
 
@@ -43,6 +44,11 @@ class Classifier:
     def reader(self) -> TextReader:
         """How texts are read."""
         return reader_of(self.run)
+
+    @cached_property
+    def single_row(self) -> SingleRow | None:
+        """The trunk made ready for single rows; None where they are better read as others are."""
+        return new_single_row(self.run.model.trunk) if self.precision == "fp32" else None
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -99,6 +105,10 @@ def vectors_of_parts(
     device = str(next(model.parameters()).device)
     for part in parts_of(texts):
         rows = classifier.reader.rows_of_all(part, torch.get_num_threads())
+        single_row = classifier.single_row
+        if single_row is not None and single_row.is_current:
+            yield text_vectors_one_by_one(model.head, single_row, rows, should_stop)
+            continue
         with products_in(classifier.precision, device):
             vector_ND = text_vectors(model, rows, should_stop)
         yield vector_ND

@@ -89,6 +89,10 @@ class Tokenizer:
         """Returns the ids of many texts in one row, cut on several threads."""
         prepared = [self.prepared(text) for text in texts] if self.replacements else list(texts)
         encode = self.processor.encode
+        if len(prepared) == 1:
+            # As part of a list it would be given to a thread.
+            flat = encode(prepared[0], return_type="numpy")
+            return CutTexts(self.table[flat], np.array([len(flat)], dtype=np.int64))
         if sum(map(len, prepared)) >= NUM_LONG_LETTERS * len(prepared):
             rows = encode(prepared, num_threads=num_threads, return_type="numpy")
             flat = np.concatenate([np.zeros(0, dtype=np.int32), *rows])

@@ -11,6 +11,7 @@ from headstart.errors import DamagedFileError, DataError, RunError
 from headstart.files import write_json
 from headstart.models.heads.config import LanguageHeadConfig
 from headstart.models.inputs import Text
+from headstart.models.kernels.rows import compiled_rows
 from headstart.objectives.labels import label_logits, to_label_batch
 from headstart.pipeline import classifier as module
 from headstart.pipeline import text_vectors
@@ -156,3 +157,21 @@ def test_a_language_model_is_no_classifier(tmp_path):
         load_classifier(folder, "cpu")
     with pytest.raises(RunError, match="no run in"):
         load_classifier(tmp_path / "nothing", "cpu")
+
+
+def test_single_rows_are_for_plain_products_that_nobody_learns_from():
+    run = run_of(recipe_of("lab"))
+    assert Classifier(run, 1.0, "bf16").single_row is None
+    classifier = Classifier(run, 1.0)
+    assert (classifier.single_row is None) == (compiled_rows() is None)
+
+
+def test_weights_that_change_after_a_text_change_the_next_answer():
+    classifier = Classifier(run_of(recipe_of("lab")), 1.0)
+    (before,) = probabilities(classifier, ["good"])
+    with torch.no_grad():
+        for weights in classifier.run.model.trunk.layers.parameters():
+            weights.mul_(1.5)
+    (after,) = probabilities(classifier, ["good"])
+    np.testing.assert_allclose(after, plain(classifier, "good"), atol=1e-5)
+    assert abs(after - before).max() > 1e-4

@@ -1,6 +1,7 @@
 """Vectors of texts: the same in any batch, in the order of the texts, windows pooled."""
 
 import random
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -9,10 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_classifiers import recipe_of, run_of
 
+from headstart.models.kernels.rows import compiled_rows
+from headstart.models.single_row import new_single_row
 from headstart.objectives.labels import to_label_batch
 from headstart.pipeline import text_vectors as module
 from headstart.pipeline.learner import ScoringStopped
-from headstart.pipeline.text_vectors import batches, text_vectors
+from headstart.pipeline.text_vectors import batches, text_vectors, text_vectors_one_by_one
+
+needs_code = pytest.mark.skipif(
+    compiled_rows() is None, reason="no code was built for this machine"
+)
 
 
 def rows_of(*lengths, seed=0):
@@ -70,3 +77,37 @@ def test_windows_are_joined_in_single_precision_where_products_are_done_in_half(
     # A head outside of that block takes them as they are.
     assert vector_ND.dtype == torch.float32
     torch.testing.assert_close(vector_ND, expected_ND, rtol=0.1, atol=0.1)
+
+
+@needs_code
+@pytest.mark.parametrize("num_threads", [1, 3])
+@pytest.mark.parametrize("pooling", ["last", "first", "mean"])
+@pytest.mark.parametrize("shape", ["lab", "bert", "compact-masked", "compact-causal"])
+def test_one_by_one_gives_what_batches_give(shape, pooling, num_threads, monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: num_threads)
+    recipe = recipe_of(shape)
+    head = replace(recipe.model.head, pooling=pooling)
+    model = run_of(replace(recipe, model=replace(recipe.model, head=head))).model
+    row = new_single_row(model.trunk)
+    texts = [rows_of(9), rows_of(24, 24, 5), rows_of(1), *(rows_of(n % 24 + 1) for n in range(60))]
+    found = text_vectors_one_by_one(model.head, row, texts)
+    torch.testing.assert_close(found, text_vectors(model, texts), rtol=1e-4, atol=1e-5)
+    # Not a bit depends on what stands beside a text.
+    for number, text in enumerate(texts[:5]):
+        alone = text_vectors_one_by_one(model.head, row, [text])
+        assert torch.equal(found[number : number + 1], alone)
+
+
+@needs_code
+def test_someone_who_would_rather_stop_is_asked_between_turns_of_rows(monkeypatch):
+    monkeypatch.setattr(module, "NUM_ROWS_PER_TURN", 2)
+    model, asked = run_of(recipe_of("lab")).model, []
+
+    def stop_at_the_third() -> bool:
+        asked.append(None)
+        return len(asked) == 3
+
+    texts = [rows_of(4) for _ in range(20)]
+    with pytest.raises(ScoringStopped):
+        text_vectors_one_by_one(model.head, new_single_row(model.trunk), texts, stop_at_the_third)
+    assert len(asked) == 3

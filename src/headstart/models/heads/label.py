@@ -8,7 +8,8 @@ from torch import Tensor, nn
 
 from headstart.models.heads.config import LabelHeadConfig
 from headstart.models.inputs import Text
-from headstart.models.pooling import PLACES, POOLINGS, where_real
+from headstart.models.pooling import PLACES, PLACES_WITHOUT_PADDING, POOLINGS, where_real
+from headstart.models.single_row import SingleRow
 from headstart.models.trunks import Trunk
 
 
@@ -36,6 +37,13 @@ class LabelHead(nn.Module):
             return self.pool(trunk(text), text)
         is_token_BT = real_positions(text)
         return where_real(trunk.at(place_of(is_token_BT), text), is_token_BT)
+
+    def read_row(self, row: SingleRow, tokens_T: Tensor) -> Tensor:
+        """Returns the same for one row without padding, by a trunk made ready for it. (1, D)."""
+        place = PLACES_WITHOUT_PADDING.get(self.config.pooling)
+        if place is None:
+            return row.vectors(tokens_T).mean(dim=0, keepdim=True)
+        return row.vector_at(place % len(tokens_T), tokens_T)
 
 
 def real_positions(text: Text) -> Tensor:

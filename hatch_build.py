@@ -1,0 +1,72 @@
+"""Builds the compiled layer with the package, where there is a compiler for it.
+
+The package works without: whatever fails here is told, and nothing is refused for it.
+"""
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+KERNELS = Path("src/headstart/models/kernels")
+SOURCE = "rows.c"
+# For each file the instructions that a processor must know; `kernels/rows.py` picks one of them.
+INSTRUCTIONS = {
+    "rows.avx512.so": [
+        *("-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mavx2", "-mfma"),
+        "-mprefer-vector-width=512",
+    ],
+    "rows.avx2.so": ["-mavx2", "-mfma"],
+}
+# A product and the sum it goes into are rounded once: that is what such processors are fast at.
+FLAGS = ["-std=c11", "-O3", "-ffp-contract=fast", "-shared", "-fPIC"]
+
+
+class RowsBuildHook(BuildHookInterface):
+    """Compiles `rows.c` for each kind of processor."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Adds what could be compiled to the package."""
+        folder = Path(self.root) / KERNELS
+        built = [name for name in INSTRUCTIONS if can_build() and compile_rows(folder, name)]
+        if built and version != "editable":
+            build_data["pure_python"] = False
+            system = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+            build_data["tag"] = f"py3-none-{system}"
+        build_data["artifacts"].extend(str(KERNELS / name) for name in built)
+
+
+def can_build() -> bool:
+    """Says whether there is a processor that the code is for, and a compiler."""
+    return platform.machine().lower() in {"x86_64", "amd64"} and compiler() is not None
+
+
+def compiler() -> str | None:
+    """Returns the C compiler that is asked for, or the one there is."""
+    return os.environ.get("CC") or next(filter(shutil.which, ("cc", "gcc", "clang")), None)
+
+
+def compile_rows(folder: Path, name: str) -> bool:
+    """Compiles one file beside its target, and says whether that went well."""
+    beside = folder / f"{name}.{os.getpid()}.tmp"
+    command = [str(compiler()), *FLAGS, *INSTRUCTIONS[name]]
+    try:
+        subprocess.run(
+            [*command, str(folder / SOURCE), "-o", str(beside), "-lm"],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        beside.replace(folder / name)
+    except (OSError, subprocess.CalledProcessError) as error:
+        reason = getattr(error, "stderr", None) or str(error)
+        print(f"{name} was not built, and is done without: {reason}", file=sys.stderr)
+        beside.unlink(missing_ok=True)
+        return False
+    return True
