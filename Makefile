@@ -35,6 +35,7 @@ bench-gpu: $(STAMP)  ## the same questions that only a GPU can answer
 		$(BIN)/python benchmarks/$$asked || exit 1; done
 
 clean:  ## remove what the other targets made
+	rm -rf src/headstart/models/kernels/*.so
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # The constraints pin torch, so that pip takes the CPU build and not gigabytes of CUDA. pip would
@@ -42,7 +43,7 @@ clean:  ## remove what the other targets made
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	--constraint constraints.txt
 
-$(STAMP): pyproject.toml constraints.txt hatch_build.py src/headstart/models/kernels/rows.c
+$(STAMP): pyproject.toml constraints.txt hatch_build.py $(wildcard src/headstart/models/kernels/*.[ch])
 	$(PYTHON) -m venv $(VENV)
 	$(PIP_INSTALL) hatchling editables
 	$(PIP_INSTALL) --no-build-isolation --editable '.[test,check]'

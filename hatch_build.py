@@ -1,10 +1,12 @@
-"""Builds the compiled layer with the package, where there is a compiler for it.
+"""Builds the compiled trunk with the package, where there is a compiler for it.
 
-The package works without: whatever fails here is told, and nothing is refused for it.
+The package works without: what fails here is told to whoever asks pip for more, and nothing is
+refused for it.
 """
 
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -34,7 +36,9 @@ class RowsBuildHook(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Adds what could be compiled to the package."""
         folder = Path(self.root) / KERNELS
-        built = [name for name in INSTRUCTIONS if can_build() and compile_rows(folder, name)]
+        built = [
+            name for name in INSTRUCTIONS if is_for_this_machine() and compile_rows(folder, name)
+        ]
         if built and version != "editable":
             build_data["pure_python"] = False
             system = sysconfig.get_platform().replace("-", "_").replace(".", "_")
@@ -42,20 +46,24 @@ class RowsBuildHook(BuildHookInterface):
         build_data["artifacts"].extend(str(KERNELS / name) for name in built)
 
 
-def can_build() -> bool:
-    """Says whether there is a processor that the code is for, and a compiler."""
-    return platform.machine().lower() in {"x86_64", "amd64"} and compiler() is not None
+def is_for_this_machine() -> bool:
+    """Says whether this is a processor that the code is for."""
+    return platform.machine().lower() in {"x86_64", "amd64"}
 
 
-def compiler() -> str | None:
-    """Returns the C compiler that is asked for, or the one there is."""
-    return os.environ.get("CC") or next(filter(shutil.which, ("cc", "gcc", "clang")), None)
+def compiler() -> list[str]:
+    """Returns the C compiler that is asked for, or the one there is, as a command begins."""
+    return shlex.split(os.environ.get("CC", "")) or [
+        next(filter(shutil.which, ("cc", "gcc", "clang")), "cc")
+    ]
 
 
 def compile_rows(folder: Path, name: str) -> bool:
     """Compiles one file beside its target, and says whether that went well."""
     beside = folder / f"{name}.{os.getpid()}.tmp"
-    command = [str(compiler()), *FLAGS, *INSTRUCTIONS[name]]
+    command = [*compiler(), *FLAGS, *INSTRUCTIONS[name]]
+    # What another version left would be taken for this one's.
+    (folder / name).unlink(missing_ok=True)
     try:
         subprocess.run(
             [*command, str(folder / SOURCE), "-o", str(beside), "-lm"],

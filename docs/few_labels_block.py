@@ -21,31 +21,16 @@ MARGIN, MARGIN_NAME = 0.03, "majority and 3 points"
 
 def few_labels(record: Record) -> Iterator[str]:
     """Yields what every seed came to by default and by a naive recipe."""
-    clean = {key: system["clean"] for key, system in record["systems"].items()}
-    row = next(row for row in record["differences"] if row["test"] == "clean")
-    ours, naive = clean["default"], clean["naive"]
-    ratio, low, high = deviation_ratio(ours["by_seed"], naive["by_seed"])
-    yield (
-        f"> With {show_labels(record['num_labels'])} and {record['num_seeds']} seeds "
-        f"{collapses(ours)} by default, and {naive['num_collapsed'] or 'none'} by the naive "
-        f"recipe. The mean differs from the naive one's by {show_points(row['difference'])} points "
-        f"({show_points(row['low'])} to {show_points(row['high'])}); the standard deviation over "
-        f"seeds is {ratio:.2f} times as large ({low:.2f} to {high:.2f})."
-    )
-    columns = ("accuracy", "mean", "deviation of a seed", "the worst seed", "collapsed")
-    is_all_clean = ours["num_items"] == record["systems"]["default"]["full"]["num_items"]
-    tests = {"clean": "full and clean"} if is_all_clean else {"clean": "clean", "full": "full"}
-    rows = [
-        (
-            f"{WAYS[key]}, {shown} test",
-            f"{show_percent(one['mean'])} ({100 * one['low']:.1f} to {100 * one['high']:.1f})",
-            f"{100 * one['deviation']:.2f} points",
-            show_percent(one["least"]),
-            f"{one['num_collapsed']} of {len(one['by_seed'])}",
+    counted = f"{show_labels(record['num_labels'])} and {record['num_seeds']} seeds"
+    same: Record | None = record.get("same_labels")
+    yield f"> With {counted} {answer_sentence(record)}"
+    if same is not None:
+        yield (
+            "> With the same labels for every seed, so that chance is in learning alone, "
+            f"{answer_sentence(same)}"
         )
-        for key, system in record["systems"].items()
-        for one, shown in ((system[test], shown) for test, shown in tests.items())
-    ]
+    columns = ("accuracy", "mean", "deviation of a seed", "the worst seed", "collapsed")
+    rows = [*score_rows(record, ""), *(score_rows(same, ", the same labels") if same else ())]
     yield markdown(
         Table(
             title=f"`{record['trunk']}` on `{record['data_set']}`",
@@ -55,6 +40,36 @@ def few_labels(record: Record) -> Iterator[str]:
         )
     )
     yield settings_sentence(record)
+
+
+def answer_sentence(answer: Record) -> str:
+    """Says who collapsed, and how means and deviations differ, on the clean test."""
+    ours, naive = (answer["systems"][key]["clean"] for key in WAYS)
+    row = next(row for row in answer["differences"] if row["test"] == "clean")
+    ratio, low, high = deviation_ratio(ours["by_seed"], naive["by_seed"])
+    return (
+        f"{collapses(ours)} by default, and {naive['num_collapsed'] or 'none'} by the naive "
+        f"recipe. The mean differs from the naive one's by {show_points(row['difference'])} points "
+        f"({show_points(row['low'])} to {show_points(row['high'])}); the standard deviation over "
+        f"seeds is {ratio:.2f} times as large ({low:.2f} to {high:.2f})."
+    )
+
+
+def score_rows(answer: Record, which: str) -> Iterator[tuple[str, ...]]:
+    """Yields a row of the table for each way and test; one where all items are clean."""
+    default = answer["systems"]["default"]
+    is_all_clean = default["clean"]["num_items"] == default["full"]["num_items"]
+    tests = {"clean": "full and clean"} if is_all_clean else {"clean": "clean", "full": "full"}
+    for key, system in answer["systems"].items():
+        for test, shown in tests.items():
+            one = system[test]
+            yield (
+                f"{WAYS[key]}{which}, {shown} test",
+                f"{show_percent(one['mean'])} ({100 * one['low']:.1f} to {100 * one['high']:.1f})",
+                f"{100 * one['deviation']:.2f} points",
+                show_percent(one["least"]),
+                f"{one['num_collapsed']} of {len(one['by_seed'])}",
+            )
 
 
 def deviation_ratio(ours: Sequence[float], naive: Sequence[float]) -> tuple[float, float, float]:
@@ -89,8 +104,8 @@ def settings_sentence(record: Record) -> str:
     return (
         f"Naive is {naive['epochs']} epochs, no warm-up and the rate {naive['peak_rate']:g} for "
         f"all layers, the best on validation of {tried}. A run has collapsed that is not 3 points "
-        f"above the majority's {show_percent(majority)}. Each seed draws other labels, the same "
-        "for both."
+        f"above the majority's {show_percent(majority)}. Where nothing else is said, each seed "
+        "draws other labels, the same for both."
     )
 
 

@@ -11,6 +11,8 @@ import pytest
 from headstart.models.kernels.rows import FILES, load_rows
 
 ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "src/headstart/models/kernels").glob("*.[ch]"))
+NAMES = {source.name for source in SOURCES}
 has_compiler = shutil.which(os.environ.get("CC", "cc")) is not None
 needs_compiler = pytest.mark.skipif(
     platform.machine() != "x86_64" or not has_compiler, reason="nothing is compiled here"
@@ -28,8 +30,10 @@ def build():
 
 @pytest.fixture
 def folder(tmp_path, build):
-    """A folder with nothing but the source."""
-    shutil.copy(ROOT / build.KERNELS / build.SOURCE, tmp_path)
+    """A folder with nothing but the sources, and what another version left."""
+    for source in SOURCES:
+        shutil.copy(source, tmp_path)
+    (tmp_path / next(iter(FILES.values()))).write_bytes(b"old")
     return tmp_path
 
 
@@ -42,7 +46,7 @@ def test_every_file_that_is_looked_for_is_built(build):
 def test_the_source_compiles_without_a_warning(build, folder, monkeypatch, name):
     monkeypatch.setattr(build, "FLAGS", [*build.FLAGS, "-Wall", "-Wextra", "-Werror"])
     assert build.compile_rows(folder, name)
-    assert sorted(path.name for path in folder.iterdir()) == sorted([build.SOURCE, name])
+    assert {path.name for path in folder.iterdir()} - {next(iter(FILES.values()))} - {name} == NAMES
     # Which numbers stand in a panel is all that can be asked of code for any processor.
     assert load_rows(folder / name).panel_width() in {24, 48}
 
@@ -55,9 +59,24 @@ def test_a_compiler_that_fails_is_told_and_nothing_is_left(
     name = next(iter(FILES.values()))
     assert not build.compile_rows(folder, name)
     assert f"{name} was not built" in capsys.readouterr().err
-    assert [path.name for path in folder.iterdir()] == [build.SOURCE]
+    assert {path.name for path in folder.iterdir()} == NAMES
+
+
+def test_a_compiler_may_come_with_words_of_its_own(build, monkeypatch):
+    monkeypatch.setenv("CC", "ccache 'my gcc' -pipe")
+    assert build.compiler() == ["ccache", "my gcc", "-pipe"]
 
 
 def test_other_processors_are_not_compiled_for(build, monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "arm64")
-    assert not build.can_build()
+    assert not build.is_for_this_machine()
+
+
+@needs_compiler
+def test_code_of_another_version_is_not_taken(build, folder, monkeypatch):
+    name = FILES["AVX2"]
+    source = folder / build.SOURCE
+    source.write_text(source.read_text().replace("float piece_scale;", "double piece_scale;"))
+    assert build.compile_rows(folder, name)
+    with pytest.raises(OSError, match="another version"):
+        load_rows(folder / name)

@@ -9,6 +9,7 @@ columns of a panel, N panels.
 """
 
 import ctypes
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, cast
 
@@ -34,17 +35,19 @@ from headstart.models.trunks import Trunk
 # many texts at once, and by many cores.
 MOST_LAYER_WEIGHTS = 1 << 20
 # How often weights were changed in place; asked for all of them before every text.
-VERSION = attrgetter("_version")
+AGE = attrgetter("_version")
 
 
 class SingleRow:
-    """A trunk's weights as they were at one time, in panels, and the code that reads with them."""
+    """A trunk's products as they were at one time, in panels, and the code that reads with them."""
 
     def __init__(self, trunk: Trunk, compiled: Any) -> None:
         self._trunk, self._compiled = trunk, compiled
-        # Held, since walking through a trunk for them takes as long as a layer.
-        self._weights = list(trunk.parameters())
-        self._state = self._state_of_weights()
+        # Found once, since walking through a trunk for them takes as long as a layer.
+        self._slots = [
+            (part._parameters, name) for part in trunk.modules() for name in part._parameters
+        ]
+        self._state = self._state_of_trunk()
         self._hooks = [
             hooks
             for part in trunk.modules()
@@ -57,12 +60,21 @@ class SingleRow:
     @property
     def is_current(self) -> bool:
         """Whether the trunk is still as it was, drops nothing, and nobody listens to its parts."""
-        is_as_it_was = self._state == self._state_of_weights()
+        is_as_it_was = self._state == self._state_of_trunk()
         return is_as_it_was and not self._trunk.training and not any(self._hooks)
 
-    def _state_of_weights(self) -> tuple[int, list[int]]:
-        """Returns where the first weights lie, with which all move, and how often each changed."""
-        return self._weights[0].data_ptr(), list(map(VERSION, self._weights))
+    def _state_of_trunk(self) -> tuple[int, list[int], list[int], list[int]]:
+        """Returns how often the trunk learned, and which weights it has, where, and how old.
+
+        What is changed through `.data` counts as nothing; nobody can see it.
+        """
+        weights = [found for kept, name in self._slots if (found := kept.get(name)) is not None]
+        places, ages = list(map(Tensor.data_ptr, weights)), list(map(AGE, weights))
+        return self._trunk.num_lessons, list(map(id, weights)), places, ages
+
+    def __reduce__(self) -> tuple[Callable[[Trunk], "SingleRow | None"], tuple[Trunk]]:
+        """Has a copy made ready anew, from the copy of the trunk: places are no use to others."""
+        return new_single_row, (self._trunk,)
 
     def vectors(self, tokens_T: Tensor) -> Tensor:
         """Returns a vector for each position. Shape (T, D)."""
@@ -74,11 +86,17 @@ class SingleRow:
 
     def _read(self, tokens_T: Tensor, first_asked: int, num_asked: int) -> Tensor:
         """Returns the vectors of some positions. Shape (A, D)."""
-        num_positions = len(tokens_T)
+        tokens_T = tokens_T.to("cpu", torch.int64).contiguous()
+        (num_positions,) = tokens_T.shape
         self._trunk.config.check_length(num_positions)
+        if not 0 <= first_asked <= num_positions - num_asked:
+            raise IndexError(
+                f"There is no position {first_asked} in a row of {num_positions}. Ask for one from "
+                f"0 to {num_positions - 1}."
+            )
         fields = ctypes.byref(self._fields)
-        scratch = torch.empty(self._compiled.scratch_size(fields, num_positions))
-        out_AD = torch.empty(num_asked, self._trunk.config.width)
+        scratch = plain(self._compiled.scratch_size(fields, num_positions))
+        out_AD = plain(num_asked, self._trunk.config.width)
         is_known = self._compiled.read_text(
             fields,
             tokens_T.data_ptr(),
@@ -165,9 +183,15 @@ class SingleRow:
         """Returns where numbers lie, which are held from here on."""
         if numbers is None:
             return None
+        # The trunk's own where they lie well; products are copies already.
         held = numbers.detach().contiguous()
         self._held.append(held)
         return held.data_ptr()
+
+
+def plain(*shape: int) -> Tensor:
+    """Returns room for numbers in single precision on a processor, whatever is usual elsewhere."""
+    return torch.empty(*shape, dtype=torch.float32, device="cpu")
 
 
 def in_panels(weight_OI: Tensor, panel_width: int) -> Tensor:
@@ -193,8 +217,15 @@ def added_by_place(embedding: Embedding, max_length: int) -> Tensor | None:
 
 def new_single_row(trunk: Trunk) -> SingleRow | None:
     """Returns a trunk made ready, unless there is no code for it or it is better read otherwise."""
-    tables, block = trunk.embedding.tokens.weight, trunk.layers[0]
-    is_plain = tables.device.type == "cpu" and tables.dtype == torch.float32
-    is_small = sum(weights.numel() for weights in block.parameters()) <= MOST_LAYER_WEIGHTS
+    is_plain = all(
+        weights.device.type == "cpu"
+        and weights.dtype == torch.float32
+        # Those that count no changes could change unseen.
+        and not weights.is_inference()
+        for weights in trunk.parameters()
+    )
+    # All layers are alike.
+    num_weights = sum(weights.numel() for weights in trunk.layers[0].parameters())
+    is_small = num_weights <= MOST_LAYER_WEIGHTS
     compiled = compiled_rows() if is_plain and is_small else None
     return None if compiled is None else SingleRow(trunk, compiled)

@@ -38,6 +38,13 @@ class Trunk(nn.Module):
         self.layers = nn.ModuleList(Block(config, index) for index in range(config.num_layers))
         # Pre-norm blocks leave their sum as it grew; post-norm blocks end normalised.
         self.norm = new_norm(config.layer) if config.layer.norm_place == "pre" else nn.Identity()
+        self.num_lessons = 0
+        """How often it was told to learn, from when on weights may change uncounted."""
+
+    def train(self, mode: bool = True) -> "Trunk":  # noqa: FBT001, FBT002 - PyTorch's own form
+        """Has dropout drop or not, and counts when learning begins."""
+        self.num_lessons += mode
+        return super().train(mode)
 
     def forward(self, text: Text, source: Source | None = None) -> Tensor:
         """Returns a vector for each position. Shape (B, T, D)."""

@@ -55,7 +55,7 @@ def text_vectors_one_by_one(
     """
     rows = list(chain.from_iterable(texts))
     if len(rows) == 1:
-        return head.read_row(single_row, torch.tensor(rows[0]))
+        return head.read_row(single_row, torch.tensor(rows[0], device="cpu"))
     # Long ones first, so that no thread begins one when the others are done.
     order = sorted(range(len(rows)), key=lambda place: -len(rows[place]))
     turns = [
@@ -65,9 +65,11 @@ def text_vectors_one_by_one(
 
     @torch.inference_mode()
     def read(turn: list[int]) -> Tensor:
-        return torch.cat([head.read_row(single_row, torch.tensor(rows[place])) for place in turn])
+        return torch.cat(
+            [head.read_row(single_row, torch.tensor(rows[place], device="cpu")) for place in turn]
+        )
 
-    vector_RD = torch.empty(len(rows), head.output.in_features)
+    vector_RD = torch.empty_like(head.output.weight[:1].expand(len(rows), -1))
     threads = ThreadPoolExecutor(torch.get_num_threads())
     try:
         for turn, found in zip(turns, threads.map(read, turns), strict=True):

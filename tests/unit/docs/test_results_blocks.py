@@ -159,6 +159,15 @@ def test_seeds_that_collapsed_are_counted(few):
     assert rows(text, "as by default, full and clean test")[0][2] == "1.00 points"
 
 
+def test_the_same_labels_for_every_seed_are_told_beside_others(few):
+    same = few | {"same_labels": {"systems": few["systems"], "differences": few["differences"]}}
+    text = study_block("few-labels", same)
+    assert text.count("no run collapses by default") == 2
+    alone = rows(text, "as by default, the same labels, full and clean test")
+    assert alone[0][1:] == rows(text, "as by default, full and clean test")[0][1:]
+    assert "the same labels," not in study_block("few-labels", few)
+
+
 def test_the_interval_of_a_ratio_of_deviations_holds_the_true_one_as_often_as_it_says():
     draw = np.random.default_rng(3)
     true_ratio, num_tables, num_held = 0.5, 1_000, 0

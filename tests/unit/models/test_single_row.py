@@ -6,6 +6,7 @@ Legend: T positions, D width.
 import copy
 import logging
 import platform
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -154,24 +155,90 @@ def test_a_row_of_no_possible_length_is_refused(length):
         row.vectors(pieces(length))
 
 
+def halve(trunk):
+    with torch.no_grad():
+        trunk.layers[0].feed_forward_norm.weight.mul_(0.5)
+
+
+def learn_uncounted(trunk):
+    trunk.train()
+    optimiser = torch.optim.AdamW(trunk.parameters(), lr=0.1, fused=True)
+    trunk(Text(pieces(8)[None])).sum().backward()
+    optimiser.step()
+    trunk.eval()
+
+
+def take_other_weights(trunk):
+    output = trunk.layers[1].attention.output
+    output.weight = torch.nn.Parameter(output.weight.detach() * 2)
+
+
+def point_elsewhere(trunk):
+    output = trunk.layers[1].attention.output
+    output.weight.data = output.weight.data * 2
+
+
+CHANGES = [halve, learn_uncounted, take_other_weights, point_elsewhere, Trunk.double, Trunk.train]
+
+
 @needs_code
-def test_it_is_current_until_the_trunk_learns_moves_or_is_listened_to():
+@pytest.mark.parametrize("change", CHANGES)
+def test_it_is_current_until_the_trunk_changes(change):
     trunk = trunk_of(PLAIN)
     row = new_single_row(trunk)
     assert row.is_current
-    trunk.train()
+    change(trunk)
     assert not row.is_current
-    trunk.eval()
+
+
+@needs_code
+def test_it_is_not_current_while_someone_listens_to_a_part():
+    trunk = trunk_of(PLAIN)
+    row = new_single_row(trunk)
     handle = trunk.layers[1].attention.register_forward_pre_hook(lambda *_: None)
     assert not row.is_current
     handle.remove()
     assert row.is_current
-    with torch.no_grad():
-        trunk.layers[0].feed_forward_norm.weight.mul_(2)
-    assert not row.is_current
-    row = new_single_row(trunk)
-    trunk.double()
-    assert not row.is_current
+
+
+@needs_code
+def test_a_copy_reads_with_weights_of_its_own():
+    row, tokens_T = new_single_row(trunk_of(PLAIN)), pieces(50)
+    other = copy.deepcopy(row)
+    halve(row._trunk)
+    assert (row.is_current, other.is_current) == (False, True)
+    torch.testing.assert_close(other.vectors(tokens_T), other._trunk(Text(tokens_T[None]))[0])
+
+
+@needs_code
+@pytest.mark.parametrize("usual", [torch.float64, torch.bfloat16])
+def test_what_is_usual_elsewhere_changes_nothing(usual):
+    row, tokens_T = new_single_row(trunk_of(PLAIN)), pieces(50)
+    expected_TD = row.vectors(tokens_T)
+    torch.set_default_dtype(usual)
+    try:
+        with torch.device("meta"):
+            found_TD = row.vectors(tokens_T)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert torch.equal(found_TD, expected_TD)
+    # Pieces of another kind, and every second of them, are read as what they are.
+    assert torch.equal(row.vectors(tokens_T.int()), expected_TD)
+    twice_T = tokens_T.repeat_interleave(2)
+    assert torch.equal(row.vectors(twice_T[::2]), expected_TD)
+
+
+@needs_code
+@pytest.mark.parametrize("place", [-1, 12, 10**6])
+def test_a_position_that_is_not_there_is_refused(place):
+    row = new_single_row(trunk_of(PLAIN))
+    with pytest.raises(IndexError, match=f"no position {place} in a row of 12"):
+        row.vector_at(place, pieces(12))
+
+
+def test_weights_that_count_no_changes_are_read_otherwise():
+    with torch.inference_mode():
+        assert new_single_row(trunk_of(PLAIN)) is None
 
 
 @needs_code
@@ -204,7 +271,9 @@ def test_without_code_there_is_none_and_one_line_says_so(monkeypatch, caplog):
     ]
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="no code is made for other processors")
+@pytest.mark.skipif(
+    platform.machine() != "x86_64" or shutil.which("cc") is None, reason="nothing is compiled here"
+)
 def test_an_installed_package_has_the_code_for_its_processor():
     assert CAPABILITY in FILES
     assert compiled_rows() is not None

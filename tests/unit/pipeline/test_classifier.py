@@ -1,5 +1,6 @@
 """A classifier's answers are those of a plain loop, whatever batch a text stands in."""
 
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -175,3 +176,10 @@ def test_weights_that_change_after_a_text_change_the_next_answer():
     (after,) = probabilities(classifier, ["good"])
     np.testing.assert_allclose(after, plain(classifier, "good"), atol=1e-5)
     assert abs(after - before).max() > 1e-4
+
+
+def test_a_classifier_that_was_used_can_be_copied():
+    classifier = Classifier(run_of(recipe_of("lab")), 1.0)
+    expected = list(probabilities(classifier, TEXTS[:3]))
+    found = list(probabilities(copy.deepcopy(classifier), TEXTS[:3]))
+    np.testing.assert_array_equal(found, expected)

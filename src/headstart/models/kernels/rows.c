@@ -9,7 +9,6 @@
  * each row PANEL numbers. The last panel is filled up with zeros. Everything else lies row by row.
  * All numbers are in single precision; strides count numbers; a null pointer is nothing.
  *
- * Vectors are those of GCC and Clang; the same file is compiled for each kind of processor.
  * `single_row.py` fills in `Trunk`; the tests hold what comes out to what `trunks.py` says.
  */
 
@@ -17,34 +16,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__AVX512F__)
-#define LANES 16
-#define MOST_ROWS 9 /* with three vectors each, 27 of 32 registers */
-#else
-#define LANES 8
-#define MOST_ROWS 4 /* 12 of 16 */
-#endif
+#include "norms.h"
+#include "vectors.h"
+
+/* Rows that are multiplied at once: three vectors of sums for each leave a register for each vector
+ * of weights, and one or two more. */
 #define NUM_VECTORS 3
+#define MOST_ROWS ((NUM_REGISTERS - NUM_VECTORS - 1) / NUM_VECTORS)
 #define PANEL (NUM_VECTORS * LANES)
-
-/* Rows may begin anywhere, so that vectors are loaded and stored unaligned. */
-typedef float vector __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-typedef int whole __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 typedef struct {
     const float *panels;
     const float *bias;
     size_t depth, num_columns;
 } Product;
-
-typedef struct {
-    const float *gain; /* without one, vectors stay as they are */
-    const float *shift;
-    float epsilon;
-    int is_centred; /* whether the mean is taken off first */
-} Norm;
 
 typedef enum { RELU, GELU, GATED_SILU } Activation;
 
@@ -81,80 +66,12 @@ typedef struct {
     int is_relu;
 } After;
 
+/* What `rows.py` must agree with. */
 size_t panel_width(void) { return PANEL; }
 
-/* ---- vectors ---- */
+size_t layer_size(void) { return sizeof(Layer); }
 
-ALWAYS_INLINE vector load(const float *from) { return *(const vector *)from; }
-
-ALWAYS_INLINE void store(float *to, vector numbers) { *(vector *)to = numbers; }
-
-/* Loads the first numbers alone, or stores them: what stands behind them is somebody else's. */
-ALWAYS_INLINE vector load_first(const float *from, size_t num_loaded) {
-    vector numbers = {0};
-    if (num_loaded >= LANES) return load(from);
-    for (size_t lane = 0; lane < num_loaded; lane++) numbers[lane] = from[lane];
-    return numbers;
-}
-
-ALWAYS_INLINE void store_first(float *to, vector numbers, size_t num_stored) {
-    if (num_stored >= LANES)
-        store(to, numbers);
-    else
-        for (size_t lane = 0; lane < num_stored; lane++) to[lane] = numbers[lane];
-}
-
-ALWAYS_INLINE vector all(float number) { return (vector){0} + number; }
-
-ALWAYS_INLINE vector where(whole is_so, vector one, vector other) {
-    return (vector)(((whole)one & is_so) | ((whole)other & ~is_so));
-}
-
-/* Of two that cannot be compared the second, so that what is no number stays none. */
-ALWAYS_INLINE vector larger(vector one, vector other) { return where(one > other, one, other); }
-
-ALWAYS_INLINE vector size_of(vector numbers) { return (vector)((whole)numbers & 0x7fffffff); }
-
-ALWAYS_INLINE float sum_of_lanes(vector numbers) {
-    float sum = 0;
-    for (int lane = 0; lane < LANES; lane++) sum += numbers[lane];
-    return sum;
-}
-
-/* e to the power of numbers that are at most 0: two to a whole power, times a polynomial of what
- * is left (the coefficients are those of Cephes' expf). */
-ALWAYS_INLINE vector exponential(vector power) {
-    const float to_whole = 12582912.0f; /* 1.5 * 2^23: adding it rounds, and shows the bits */
-    power = larger(all(-87.0f), power);
-    vector shifted = power * 1.44269504f + to_whole;
-    vector twos = shifted - to_whole;
-    vector rest = power - twos * 0.693359375f + twos * 2.12194440e-4f;
-    vector sum = rest * 1.9875691500e-4f + 1.3981999507e-3f;
-    sum = sum * rest + 8.3334519073e-3f;
-    sum = sum * rest + 4.1665795894e-2f;
-    sum = sum * rest + 1.6666665459e-1f;
-    sum = sum * rest + 5.0000001201e-1f;
-    sum = sum * rest * rest + rest + 1.0f;
-    return (vector)((whole)sum + ((whole)shifted << 23));
-}
-
-ALWAYS_INLINE vector silu(vector number) {
-    vector small = exponential(-size_of(number));
-    return number * where(number > 0, all(1), small) / (1 + small);
-}
-
-/* x times the share of a normal distribution below x (Abramowitz and Stegun, 7.1.26, whose error
- * is at most 1.5e-7). */
-ALWAYS_INLINE vector gelu(vector number) {
-    vector size = size_of(number) * 0.70710678f;
-    vector t = 1 / (1 + size * 0.3275911f);
-    vector sum = t * 1.061405429f - 1.453152027f;
-    sum = sum * t + 1.421413741f;
-    sum = sum * t - 0.284496736f;
-    sum = sum * t + 0.254829592f;
-    vector above = sum * t * exponential(-size * size) * 0.5f;
-    return number * where(number > 0, 1 - above, above);
-}
+size_t trunk_size(void) { return sizeof(Trunk); }
 
 /* ---- products ---- */
 
@@ -278,7 +195,7 @@ static float soften(float *scores, size_t num_visible, size_t num_scores, float 
     for (size_t s = 0; s < num_scores; s += LANES) {
         vector score = load(scores + s);
         vector weight = exponential((score - most) * scale);
-        weight = where(score > -INFINITY, weight, (vector){0});
+        weight = where(score == -INFINITY, (vector){0}, weight);
         store(scores + s, weight);
         total += weight;
     }
@@ -289,9 +206,8 @@ static float soften(float *scores, size_t num_visible, size_t num_scores, float 
 static void lay_out_keys(Matrix keys, size_t num_positions, size_t head_width, float *panels) {
     for (size_t s = 0; s < panels_of(num_positions) * PANEL; s++) {
         float *column = panels + s / PANEL * head_width * PANEL + s % PANEL;
-        const float *key = keys.numbers + s * keys.stride;
         for (size_t k = 0; k < head_width; k++)
-            column[k * PANEL] = s < num_positions ? key[k] : 0;
+            column[k * PANEL] = s < num_positions ? keys.numbers[s * keys.stride + k] : 0;
     }
 }
 
@@ -327,51 +243,11 @@ static void attend(Matrix queries, Matrix keys, Matrix values, size_t num_positi
     }
 }
 
-/* ---- norms ---- */
-
-static float sum_of(const float *row, size_t width) {
-    vector totals = {0};
-    size_t column = 0;
-    for (; column + LANES <= width; column += LANES) totals += load(row + column);
-    float sum = sum_of_lanes(totals);
-    for (; column < width; column++) sum += row[column];
-    return sum;
-}
-
-static float sum_of_squares(const float *row, size_t width, float mean) {
-    vector totals = {0};
-    size_t column = 0;
-    for (; column + LANES <= width; column += LANES) {
-        vector distance = load(row + column) - mean;
-        totals += distance * distance;
-    }
-    float sum = sum_of_lanes(totals);
-    for (; column < width; column++) sum += (row[column] - mean) * (row[column] - mean);
-    return sum;
-}
-
-/* Returns the rows normed, in `out` unless they stay as they are. */
-static const float *normed(Norm norm, const float *rows, size_t num_rows, size_t width,
-                           float *out) {
-    if (!norm.gain) return rows;
-    for (size_t r = 0; r < num_rows; r++) {
-        const float *row = rows + r * width;
-        float mean = norm.is_centred ? sum_of(row, width) / width : 0;
-        float scale = 1 / sqrtf(sum_of_squares(row, width, mean) / width + norm.epsilon);
-        for (size_t column = 0; column < width; column++) {
-            float number = (row[column] - mean) * scale * norm.gain[column];
-            out[r * width + column] = norm.shift ? number + norm.shift[column] : number;
-        }
-    }
-    return out;
-}
-
 /* ---- the layer ---- */
 
 /* Bends numbers in place; of gated ones, one half by the other, which moves rows together. */
 static void bend(float *rows, size_t num_rows, size_t width, int activation) {
     if (activation == GELU)
-        /* There is room for a vector behind the last number. */
         for (size_t place = 0; place < num_rows * width; place += LANES)
             store(rows + place, gelu(load(rows + place)));
     if (activation != GATED_SILU) return;
@@ -388,7 +264,8 @@ typedef struct {
     float *queries, *keys_and_values, *mixed, *sum, *read, *inner, *rest;
 } Desk;
 
-/* Everything with room for a vector behind it. */
+/* Lays out a desk, and returns how many numbers it takes. Behind all that is read in vectors there
+ * is room for one. */
 static size_t set_up(const Trunk *trunk, size_t num_positions, float *scratch, Desk *desk) {
     size_t size = num_positions * trunk->width + PANEL;
     size_t inner = num_positions * trunk->layers[0].inner.num_columns + PANEL;

@@ -81,7 +81,7 @@ def compiled_rows() -> Any | None:
         if capability not in FILES:
             raise OSError(f"there is none for processors of the kind {capability}")
         return load_rows(Path(__file__).with_name(FILES[capability]))
-    except OSError as error:
+    except (OSError, AttributeError) as error:  # not built, or from before it had what is asked for
         logging.getLogger(__name__).info("Single texts are read by PyTorch alone: %s", error)
         return None
 
@@ -89,7 +89,12 @@ def compiled_rows() -> Any | None:
 def load_rows(path: Path) -> Any:
     """Returns the functions of one file, with what each takes and returns."""
     library = ctypes.CDLL(str(path))
-    library.panel_width.argtypes, library.panel_width.restype = (), c_size_t
+    for name in ("panel_width", "layer_size", "trunk_size"):
+        function = getattr(library, name)
+        function.argtypes, function.restype = (), c_size_t
+    sizes = library.layer_size(), library.trunk_size()
+    if sizes != (ctypes.sizeof(LayerFields), ctypes.sizeof(TrunkFields)):
+        raise OSError(f"{path} was built from another version; install the package again")
     library.scratch_size.argtypes = (POINTER(TrunkFields), c_size_t)
     library.scratch_size.restype = c_size_t
     library.read_text.argtypes = (

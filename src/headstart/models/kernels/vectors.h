@@ -1,0 +1,98 @@
+/* Vectors of numbers in single precision, as GCC and Clang have them: the same code is compiled for
+ * each kind of processor, with vectors as long as its own. */
+
+#ifndef HEADSTART_VECTORS_H
+#define HEADSTART_VECTORS_H
+
+#include <stddef.h>
+
+#if defined(__AVX512F__)
+#define LANES 16
+#define NUM_REGISTERS 32
+#else
+#define LANES 8
+#define NUM_REGISTERS 16
+#endif
+
+/* They may begin anywhere, so that they are loaded and stored unaligned. */
+typedef float vector __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef int whole __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef unsigned bits __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+ALWAYS_INLINE vector load(const float *from) { return *(const vector *)from; }
+
+ALWAYS_INLINE void store(float *to, vector numbers) { *(vector *)to = numbers; }
+
+/* Loads the first numbers alone, or stores them: what stands behind them is somebody else's. */
+ALWAYS_INLINE vector load_first(const float *from, size_t num_loaded) {
+    vector numbers = {0};
+    if (num_loaded >= LANES) return load(from);
+    for (size_t lane = 0; lane < num_loaded; lane++) numbers[lane] = from[lane];
+    return numbers;
+}
+
+ALWAYS_INLINE void store_first(float *to, vector numbers, size_t num_stored) {
+    if (num_stored >= LANES)
+        store(to, numbers);
+    else
+        for (size_t lane = 0; lane < num_stored; lane++) to[lane] = numbers[lane];
+}
+
+ALWAYS_INLINE vector all(float number) { return (vector){0} + number; }
+
+ALWAYS_INLINE vector where(whole is_so, vector one, vector other) {
+    return (vector)(((whole)one & is_so) | ((whole)other & ~is_so));
+}
+
+/* Of two that cannot be compared the second, so that what is no number stays none. */
+ALWAYS_INLINE vector larger(vector one, vector other) { return where(one > other, one, other); }
+
+ALWAYS_INLINE vector size_of(vector numbers) { return (vector)((whole)numbers & 0x7fffffff); }
+
+ALWAYS_INLINE float sum_of_lanes(vector numbers) {
+    float sum = 0;
+    for (int lane = 0; lane < LANES; lane++) sum += numbers[lane];
+    return sum;
+}
+
+/* e to the power of numbers that are at most 0: two to a whole power, times a polynomial of what
+ * is left (the coefficients are those of Cephes' expf). */
+ALWAYS_INLINE vector exponential(vector power) {
+    const float to_whole = 12582912.0f; /* 1.5 * 2^23: adding it rounds, and shows the bits */
+    const float lowest = -87.0f;        /* below, what comes out is as good as 0, and is made 0 */
+    whole is_gone = power < lowest;
+    vector shifted = power * 1.44269504f + to_whole;
+    vector twos = shifted - to_whole;
+    vector rest = power - twos * 0.693359375f + twos * 2.12194440e-4f;
+    vector sum = rest * 1.9875691500e-4f + 1.3981999507e-3f;
+    sum = sum * rest + 8.3334519073e-3f;
+    sum = sum * rest + 4.1665795894e-2f;
+    sum = sum * rest + 1.6666665459e-1f;
+    sum = sum * rest + 5.0000001201e-1f;
+    sum = sum * rest * rest + rest + 1.0f;
+    vector found = (vector)((bits)sum + ((bits)shifted << 23));
+    /* What is no number would have been made one by its bits. */
+    return where(is_gone, (vector){0}, found + (power - power));
+}
+
+ALWAYS_INLINE vector silu(vector number) {
+    vector small = exponential(-size_of(number));
+    return number * where(number > 0, all(1), small) / (1 + small);
+}
+
+/* x times the share of a normal distribution below x (Abramowitz and Stegun, 7.1.26, whose error
+ * is at most 1.5e-7). */
+ALWAYS_INLINE vector gelu(vector number) {
+    vector size = size_of(number) * 0.70710678f;
+    vector t = 1 / (1 + size * 0.3275911f);
+    vector sum = t * 1.061405429f - 1.453152027f;
+    sum = sum * t + 1.421413741f;
+    sum = sum * t - 0.284496736f;
+    sum = sum * t + 0.254829592f;
+    vector above = sum * t * exponential(-size * size) * 0.5f;
+    return number * where(number > 0, 1 - above, above);
+}
+
+#endif
