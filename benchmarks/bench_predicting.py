@@ -6,7 +6,8 @@ Both begin with text and end with a label and its probability; both have the doc
 drawn weights and the same vocabulary. Both judge a review by one piece, ours by the last, as the
 documents do, and the pipeline by the first; the mean of all pieces stands beside them. The pipeline
 is asked in its own best ways: one review at a time, which pads nothing, and 16 at a time out of
-reviews that were sorted by length for it, which it does not do by itself. Then both once more with
+reviews that were sorted by length for it, which it does not do by itself. Ours reads one by one, on
+as many threads as there are, by compiled code where the package has it. Then both once more with
 products in half precision: ours as `predict --precision bf16` does them, theirs with all weights in
 it. Usage: bench_predicting.py [--tiny]
 """

@@ -1,7 +1,13 @@
 """The tables of how fast classifiers are."""
 
 import pytest
-from classifier_blocks import CLASSIFIER_BLOCKS, fine_tuning, predicting, starting
+from classifier_blocks import (
+    CLASSIFIER_BLOCKS,
+    fine_tuning,
+    predicting,
+    predicting_speed,
+    starting,
+)
 from page_parts import NO_RECORD
 
 ROW = {"median_seconds": 2.0, "min_seconds": 1.5, "max_seconds": 3.0}
@@ -33,6 +39,14 @@ def test_each_says_what_is_its_own():
     assert "| headstart | 5.0 ms (4.0 to 5.5) | 6.0 ms |" in predicting(RECORD)
     assert "1.25 times the pipeline's speed" in predicting(RECORD)
     assert "2.50 times as soon" in starting(RECORD)
+
+
+def test_the_best_of_the_peers_ways_is_told():
+    names = {"one by one": 4.0, "sorted": 2.0, "sorted, in bf16": 1.0}
+    ratios = {f"Hugging Face pipeline, {name}": ratio for name, ratio in names.items()}
+    text = predicting_speed(RECORD | {"ratios": {"headstart": 0.5} | ratios})
+    assert "5.0 ms, a Hugging Face pipeline of the same shape takes 1.2 times as long" in text
+    assert "2.0 s, the pipeline at its best 2.0 times as long" in text
 
 
 @pytest.mark.parametrize("name", CLASSIFIER_BLOCKS)
