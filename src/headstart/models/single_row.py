@@ -66,7 +66,7 @@ class SingleRow:
     def _state_of_trunk(self) -> tuple[int, list[int], list[int], list[int]]:
         """Returns how often the trunk learned, and which weights it has, where, and how old.
 
-        What is changed through `.data` counts as nothing; nobody can see it.
+        What is changed in place through `.data` is not counted, and so is not seen.
         """
         weights = [found for kept, name in self._slots if (found := kept.get(name)) is not None]
         places, ages = list(map(Tensor.data_ptr, weights)), list(map(AGE, weights))

@@ -19,7 +19,7 @@ from headstart.pipeline.learner import ShouldStop, never, require_going_on
 # Positions of one batch, padding included: more gain nothing on a processor, whose cache they fill;
 # a GPU is hardly warm with fewer.
 NUM_POSITIONS_PER_BATCH = {"cpu": 4_096, "cuda": 65_536}
-# Rows that a thread reads one by one before it asks for more.
+# Rows that a thread reads one by one before it asks for more, where there are enough for all.
 NUM_ROWS_PER_TURN = 16
 
 
@@ -58,10 +58,9 @@ def text_vectors_one_by_one(
         return head.read_row(single_row, torch.tensor(rows[0], device="cpu"))
     # Long ones first, so that no thread begins one when the others are done.
     order = sorted(range(len(rows)), key=lambda place: -len(rows[place]))
-    turns = [
-        order[begin : begin + NUM_ROWS_PER_TURN]
-        for begin in range(0, len(order), NUM_ROWS_PER_TURN)
-    ]
+    num_threads = torch.get_num_threads()
+    num_rows = min(NUM_ROWS_PER_TURN, -(-len(order) // num_threads))
+    turns = [order[begin : begin + num_rows] for begin in range(0, len(order), num_rows)]
 
     @torch.inference_mode()
     def read(turn: list[int]) -> Tensor:
@@ -69,8 +68,9 @@ def text_vectors_one_by_one(
             [head.read_row(single_row, torch.tensor(rows[place], device="cpu")) for place in turn]
         )
 
-    vector_RD = torch.empty_like(head.output.weight[:1].expand(len(rows), -1))
-    threads = ThreadPoolExecutor(torch.get_num_threads())
+    width = head.output.in_features
+    vector_RD = torch.empty(len(rows), width, dtype=torch.float32, device="cpu")
+    threads = ThreadPoolExecutor(num_threads)
     try:
         for turn, found in zip(turns, threads.map(read, turns), strict=True):
             require_going_on(should_stop)
