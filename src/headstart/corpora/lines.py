@@ -78,7 +78,7 @@ def decoded(raw: bytes, place: Place, complaints: Complaints) -> str | None:
 def is_whole(text: str) -> bool:
     """Whether a text has no half of a surrogate pair, as escapes in JSON can make."""
     try:
-        text.encode()
+        # Of ASCII nothing need be looked at: it knows what it is.
+        return text.isascii() or bool(text.encode())
     except UnicodeEncodeError:
         return False
-    return True
