@@ -1,4 +1,4 @@
-"""Builds the compiled trunk with the package, where there is a compiler for it.
+"""Builds the compiled kernels with the package, where there is a compiler for them.
 
 The package works without: what fails here is told to whoever asks pip for more, and nothing is
 refused for it.
@@ -17,27 +17,27 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 KERNELS = Path("src/headstart/models/kernels")
-SOURCE = "rows.c"
-# For each file the instructions that a processor must know; `kernels/rows.py` picks one of them.
+SOURCES = ("rows.c", "attention.c", "residual.c")
+# For each file the instructions that a processor must know; `kernels/library.py` picks one of them.
 INSTRUCTIONS = {
-    "rows.avx512.so": [
+    "kernels.avx512.so": [
         *("-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mavx2", "-mfma"),
         "-mprefer-vector-width=512",
     ],
-    "rows.avx2.so": ["-mavx2", "-mfma"],
+    "kernels.avx2.so": ["-mavx2", "-mfma"],
 }
 # A product and the sum it goes into are rounded once: that is what such processors are fast at.
 FLAGS = ["-std=c11", "-O3", "-ffp-contract=fast", "-shared", "-fPIC"]
 
 
-class RowsBuildHook(BuildHookInterface):
-    """Compiles `rows.c` for each kind of processor."""
+class KernelsBuildHook(BuildHookInterface):
+    """Compiles the kernels for each kind of processor."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Adds what could be compiled to the package."""
         folder = Path(self.root) / KERNELS
         built = [
-            name for name in INSTRUCTIONS if is_for_this_machine() and compile_rows(folder, name)
+            name for name in INSTRUCTIONS if is_for_this_machine() and compile_kernels(folder, name)
         ]
         if built and version != "editable":
             build_data["pure_python"] = False
@@ -58,7 +58,7 @@ def compiler() -> list[str]:
     ]
 
 
-def compile_rows(folder: Path, name: str) -> bool:
+def compile_kernels(folder: Path, name: str) -> bool:
     """Compiles one file beside its target, and says whether that went well."""
     beside = folder / f"{name}.{os.getpid()}.tmp"
     command = [*compiler(), *FLAGS, *INSTRUCTIONS[name]]
@@ -66,7 +66,7 @@ def compile_rows(folder: Path, name: str) -> bool:
     (folder / name).unlink(missing_ok=True)
     try:
         subprocess.run(
-            [*command, str(folder / SOURCE), "-o", str(beside), "-lm"],
+            [*command, *(str(folder / name) for name in SOURCES), "-o", str(beside), "-lm"],
             check=True,
             capture_output=True,
             text=True,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headstart.models.kernels.rows import FILES, load_rows
+from headstart.models.kernels.library import FILES, load_kernels
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src/headstart/models/kernels").glob("*.[ch]"))
@@ -45,10 +45,10 @@ def test_every_file_that_is_looked_for_is_built(build):
 @pytest.mark.parametrize("name", FILES.values())
 def test_the_source_compiles_without_a_warning(build, folder, monkeypatch, name):
     monkeypatch.setattr(build, "FLAGS", [*build.FLAGS, "-Wall", "-Wextra", "-Werror"])
-    assert build.compile_rows(folder, name)
+    assert build.compile_kernels(folder, name)
     assert {path.name for path in folder.iterdir()} - {next(iter(FILES.values()))} - {name} == NAMES
     # Which numbers stand in a panel is all that can be asked of code for any processor.
-    assert load_rows(folder / name).panel_width() in {24, 48}
+    assert load_kernels(folder / name).panel_width() in {24, 48}
 
 
 @pytest.mark.parametrize("compiler", ["false", "there-is-no-such-compiler"])
@@ -57,7 +57,7 @@ def test_a_compiler_that_fails_is_told_and_nothing_is_left(
 ):
     monkeypatch.setenv("CC", compiler)
     name = next(iter(FILES.values()))
-    assert not build.compile_rows(folder, name)
+    assert not build.compile_kernels(folder, name)
     assert f"{name} was not built" in capsys.readouterr().err
     assert {path.name for path in folder.iterdir()} == NAMES
 
@@ -75,8 +75,8 @@ def test_other_processors_are_not_compiled_for(build, monkeypatch):
 @needs_compiler
 def test_code_of_another_version_is_not_taken(build, folder, monkeypatch):
     name = FILES["AVX2"]
-    source = folder / build.SOURCE
+    source = folder / "rows.c"
     source.write_text(source.read_text().replace("float piece_scale;", "double piece_scale;"))
-    assert build.compile_rows(folder, name)
+    assert build.compile_kernels(folder, name)
     with pytest.raises(OSError, match="another version"):
-        load_rows(folder / name)
+        load_kernels(folder / name)

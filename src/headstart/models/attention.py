@@ -14,6 +14,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from headstart.models.config import LayerConfig
 from headstart.models.layouts import Linear
+from headstart.models.learned_attention import attend_jointly, can_attend_jointly
 from headstart.models.masks import Visibility, causal
 from headstart.models.positions import Rotation, rotate
 
@@ -95,7 +96,7 @@ def cudnn_may_fail(query_BHTK: Tensor, key_BHSK: Tensor, visibility: Visibility)
 
 def mask_of(visibility: Visibility) -> Tensor | None:
     """Returns what a fused kernel is told of what is visible, made ready where that was done."""
-    bias_B1TS = visibility.bias_B1TS
+    bias_B1TS = None if visibility.is_causal else visibility.bias_B1TS
     return visibility.may_attend_B1TS if bias_B1TS is None else bias_B1TS
 
 
@@ -176,6 +177,10 @@ class SelfAttention(nn.Module):
         self, hidden_BTD: Tensor, visibility: Visibility, rotation: Rotation | None
     ) -> Tensor:
         """Returns, for each position, the mix of what it may attend to."""
+        if rotation is None and can_attend_jointly(hidden_BTD, self.num_heads, visibility):
+            joint_BTE = self.query_key_value(hidden_BTD)
+            mixed_BTD: Tensor = self.output(attend_jointly(joint_BTE, self.num_heads, visibility))
+            return mixed_BTD
         query_BHTK, answers = self._project(hidden_BTD, rotation)
         return self._mix(query_BHTK, answers, visibility)
 

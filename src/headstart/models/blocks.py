@@ -13,6 +13,8 @@ from headstart.models.cache import LayerCache
 from headstart.models.config import TrunkConfig
 from headstart.models.dropout import Dropout
 from headstart.models.feed_forward import new_feed_forward
+from headstart.models.kernels.library import serves_learning
+from headstart.models.learned_residual import normed_sum
 from headstart.models.masks import Visibility
 from headstart.models.norms import new_norm
 from headstart.models.pooling import at_places
@@ -109,5 +111,8 @@ class Block(nn.Module):
         if self.is_pre_norm:
             sum_BTD: Tensor = hidden_BTD + self.dropout(branch(norm(hidden_BTD)))
             return sum_BTD
-        normed_BTD: Tensor = norm(hidden_BTD + self.dropout(branch(hidden_BTD)))
+        branch_BTD = branch(hidden_BTD)
+        if isinstance(norm, nn.LayerNorm) and serves_learning(branch_BTD):
+            return normed_sum(hidden_BTD, branch_BTD, self.dropout, norm)
+        normed_BTD: Tensor = norm(hidden_BTD + self.dropout(branch_BTD))
         return normed_BTD

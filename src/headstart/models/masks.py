@@ -25,13 +25,16 @@ class Visibility(NamedTuple):
     """True where a position (row) may attend to another (column)."""
     bias_B1TS: Tensor | None = None
     """The same as what is added to scores, 0 or minus infinity, where a kernel wants it so."""
+    num_real_B: Tensor | None = None
+    """How many positions of each row are real, where all padding is known to come behind them."""
 
     def select(self, row_B: Tensor) -> "Visibility":
         """Returns what these rows of a batch may attend to."""
-        if self.may_attend_B1TS is None:
-            return self
-        bias_B1TS = None if self.bias_B1TS is None else self.bias_B1TS[row_B]
-        return self._replace(may_attend_B1TS=self.may_attend_B1TS[row_B], bias_B1TS=bias_B1TS)
+        may_attend_B1TS, bias_B1TS, num_real_B = (
+            None if part is None else part[row_B]
+            for part in (self.may_attend_B1TS, self.bias_B1TS, self.num_real_B)
+        )
+        return Visibility(self.is_causal, may_attend_B1TS, bias_B1TS, num_real_B)
 
     def at(self, place_B: Tensor, num_answering: int) -> Tensor | None:
         """Returns what one position of each row may attend to; None is all. Shape (B, 1, S)."""
@@ -51,10 +54,14 @@ class Visibility(NamedTuple):
         device = hidden_BTD.device.type
         is_autocast = torch.is_autocast_enabled(device)
         is_learning = torch.is_grad_enabled() and not hidden_BTD.is_cuda and not is_autocast
-        if is_learning or self.may_attend_B1TS is None:
+        may_attend_B1TS = self.may_attend_B1TS
+        if self.is_causal and is_autocast and device == "cpu":
+            # Short rows are attended to by plain products there.
+            may_attend_B1TS = causal(hidden_BTD.shape[1])[None, None]
+        if is_learning or may_attend_B1TS is None:
             return self
         dtype = torch.get_autocast_dtype(device) if is_autocast else hidden_BTD.dtype
-        return self._replace(bias_B1TS=aligned_bias(self.may_attend_B1TS, dtype))
+        return self._replace(bias_B1TS=aligned_bias(may_attend_B1TS, dtype))
 
 
 def aligned_bias(may_attend_B1TS: Tensor, dtype: torch.dtype) -> Tensor:
@@ -77,6 +84,18 @@ def padding(is_token_BS: Tensor) -> Tensor:
     return is_token_BS[:, None, None, :]
 
 
+def num_before_padding(text: Text) -> Tensor | None:
+    """Returns how many positions of each row are real, where the rest is known to follow. (B).
+
+    A GPU is not asked: it would have to be waited for.
+    """
+    is_token_BT = text.is_token_BT
+    if is_token_BT is None or text.document_BT is not None or is_token_BT.device.type != "cpu":
+        return None
+    begins_again = bool((is_token_BT[:, 1:] & ~is_token_BT[:, :-1]).any())
+    return None if begins_again else is_token_BT.sum(dim=1)
+
+
 def same_document(document_BT: Tensor) -> Tensor:
     """Positions of packed text may attend within their own document. Shape (B, 1, T, T)."""
     return (document_BT[:, :, None] == document_BT[:, None, :])[:, None]
@@ -87,6 +106,10 @@ def within(text: Text, direction: Direction) -> Visibility:
     # No matrix where none is needed: it would be n² and keep the kernel from its fastest form.
     if text.is_token_BT is None and text.document_BT is None:
         return Visibility(is_causal=direction == "causal", may_attend_B1TS=None)
+    num_real_B = num_before_padding(text)
+    if direction == "causal" and num_real_B is not None:
+        # A causal text never looks at what is behind it.
+        return Visibility(is_causal=True, may_attend_B1TS=None, num_real_B=num_real_B)
     length, device = text.tokens_BT.shape[1], text.tokens_BT.device
     may_attend = torch.ones(1, 1, length, length, dtype=torch.bool, device=device)
     if direction == "causal":
@@ -97,7 +120,7 @@ def within(text: Text, direction: Direction) -> Visibility:
         may_attend = may_attend & padding(text.is_token_BT)
         # Padding attends to itself, so that no row of the softmax is empty and none gives NaN.
         may_attend = may_attend | torch.eye(length, dtype=torch.bool, device=device)
-    return Visibility(is_causal=False, may_attend_B1TS=may_attend)
+    return Visibility(is_causal=False, may_attend_B1TS=may_attend, num_real_B=num_real_B)
 
 
 def onward(tokens_BT: Tensor, num_all: int, is_token_BS: Tensor | None) -> Visibility:

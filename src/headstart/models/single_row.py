@@ -20,13 +20,13 @@ from torch import Tensor, nn
 from headstart.models.blocks import Block
 from headstart.models.embedding import Embedding
 from headstart.models.feed_forward import GatedFeedForward
+from headstart.models.kernels.library import compiled_kernels
 from headstart.models.kernels.rows import (
     ACTIVATIONS,
     LayerFields,
     NormFields,
     ProductFields,
     TrunkFields,
-    compiled_rows,
 )
 from headstart.models.positions import LearnedPositions, SinusoidalPositions
 from headstart.models.trunks import Trunk
@@ -227,5 +227,5 @@ def new_single_row(trunk: Trunk) -> SingleRow | None:
     # All layers are alike.
     num_weights = sum(weights.numel() for weights in trunk.layers[0].parameters())
     is_small = num_weights <= MOST_LAYER_WEIGHTS
-    compiled = compiled_rows() if is_plain and is_small else None
+    compiled = compiled_kernels() if is_plain and is_small else None
     return None if compiled is None else SingleRow(trunk, compiled)

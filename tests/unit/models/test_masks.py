@@ -82,8 +82,25 @@ def test_causal_padding_is_both():
 
 def test_row_of_nothing_but_padding_sees_only_itself():
     text = Text(tokens(1, 3), matrix("000"))
-    for direction in ("causal", "bidirectional"):
-        assert_may_attend(within(text, direction), matrix("100", "010", "001"))
+    assert_may_attend(within(text, "bidirectional"), matrix("100", "010", "001"))
+
+
+def test_a_causal_text_needs_no_matrix_for_padding_behind_it():
+    visibility = within(Text(tokens(3, 3), matrix("111", "100", "000")), "causal")
+    assert visibility.is_causal
+    assert visibility.may_attend_B1TS is None
+    assert visibility.num_real_B.tolist() == [3, 1, 0]
+
+
+def test_padding_before_or_within_a_text_is_not_counted():
+    for row in ("011", "101"):
+        for direction in ("causal", "bidirectional"):
+            visibility = within(Text(tokens(2, 3), matrix("111", row)), direction)
+            assert not visibility.is_causal
+            assert visibility.may_attend_B1TS is not None
+            assert visibility.num_real_B is None
+    packed = Text(tokens(1, 3), matrix("110"), document_BT=torch.tensor([[0, 1, 1]]))
+    assert within(packed, "causal").num_real_B is None
 
 
 def test_packed_text_attends_within_its_documents():
@@ -136,7 +153,7 @@ def test_masks_leave_their_text_as_it_was():
 
 @pytest.mark.parametrize("length", [3, 8, 13])
 def test_a_bias_is_the_mask_in_numbers_and_its_rows_are_aligned(length):
-    is_token_BT = torch.arange(length) < torch.tensor([[length], [2], [0]])
+    is_token_BT = torch.arange(length) >= torch.tensor([[0], [2], [length]])
     text = Text(tokens(3, length), is_token_BT)
     for visibility in (within(text, "bidirectional"), within(text, "causal"), across(text)):
         bias = aligned_bias(visibility.may_attend_B1TS, torch.float64)
@@ -164,10 +181,27 @@ def test_rows_are_chosen_from_mask_and_bias_alike():
 
 
 def test_a_processor_needs_no_bias_to_learn_but_in_half_precision():
-    text = Text(tokens(1, 3), torch.tensor([[True, True, False]]))
+    text = Text(tokens(1, 3), torch.tensor([[False, True, True]]))
     visibility = within(text, "causal")
     assert visibility.ready_for(torch.zeros(1, 3, 2)) is visibility
     with torch.autocast("cpu", dtype=torch.bfloat16):
         bias_B1TS = visibility.ready_for(torch.zeros(1, 3, 2)).bias_B1TS
     assert bias_B1TS.dtype == torch.bfloat16
     assert torch.equal(bias_B1TS == 0, visibility.may_attend_B1TS)
+
+
+def test_a_causal_text_has_a_bias_for_plain_products_in_half_precision():
+    visibility = within(Text(tokens(2, 3), matrix("111", "110")), "causal")
+    assert visibility.ready_for(torch.zeros(2, 3, 2)) is visibility
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        ready = visibility.ready_for(torch.zeros(2, 3, 2))
+    assert torch.equal(ready.bias_B1TS[0, 0] == 0, causal(3))
+    query, key, value = torch.randn(3, 2, 2, 3, 16).bfloat16().unbind()
+    torch.testing.assert_close(
+        attend(query, key, value, ready), attend(query, key, value, visibility)
+    )
+    # Rows too long for that go to the fused kernel, which masks the future by itself.
+    query, key, value = torch.randn(3, 2, 2, 3, 2).double().repeat(1, 1, 1, 5, 1).unbind()
+    torch.testing.assert_close(
+        attend(query, key, value, ready), attend(query, key, value, visibility)
+    )

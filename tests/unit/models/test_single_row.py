@@ -20,8 +20,8 @@ from headstart.models import single_row as module
 from headstart.models.config import LayerConfig, TrunkConfig
 from headstart.models.initialisation import initialise
 from headstart.models.inputs import Text
-from headstart.models.kernels import rows
-from headstart.models.kernels.rows import FILES, compiled_rows, load_rows
+from headstart.models.kernels import library
+from headstart.models.kernels.library import FILES, compiled_kernels, load_kernels
 from headstart.models.single_row import SingleRow, in_panels, new_single_row
 from headstart.models.trunks import Trunk
 
@@ -30,7 +30,7 @@ KINDS = list(FILES)
 CAPABILITY = torch.backends.cpu.get_cpu_capability()
 RUNNABLE = KINDS[KINDS.index(CAPABILITY) :] if CAPABILITY in KINDS else []
 needs_code = pytest.mark.skipif(
-    compiled_rows() is None, reason="no code was built for this machine"
+    compiled_kernels() is None, reason="no code was built for this machine"
 )
 every_processor = pytest.mark.parametrize("kind", RUNNABLE)
 
@@ -100,7 +100,7 @@ def pieces(num_positions: int, seed: int = 0) -> torch.Tensor:
 
 
 def compiled_for(kind: str):
-    return load_rows(Path(rows.__file__).with_name(FILES[kind]))
+    return load_kernels(Path(library.__file__).with_name(FILES[kind]))
 
 
 @needs_code
@@ -142,7 +142,7 @@ def test_what_is_no_number_is_not_hidden(kind):
 @needs_code
 @pytest.mark.parametrize("wrong", [-1, 31, 1 << 40])
 def test_a_piece_that_the_trunk_does_not_know_is_refused(wrong):
-    row = SingleRow(trunk_of(PLAIN), compiled_rows())
+    row = SingleRow(trunk_of(PLAIN), compiled_kernels())
     with pytest.raises(IndexError, match=f"{wrong}, but the trunk knows|from {wrong} to"):
         row.vectors(torch.tensor([1, wrong, 2]))
 
@@ -150,7 +150,7 @@ def test_a_piece_that_the_trunk_does_not_know_is_refused(wrong):
 @needs_code
 @pytest.mark.parametrize("length", [0, 131])
 def test_a_row_of_no_possible_length_is_refused(length):
-    row = SingleRow(trunk_of(PLAIN), compiled_rows())
+    row = SingleRow(trunk_of(PLAIN), compiled_kernels())
     with pytest.raises(RecipeError, match=f"length of {length}"):
         row.vectors(pieces(length))
 
@@ -258,16 +258,16 @@ def test_large_layers_and_other_precisions_are_read_otherwise(monkeypatch):
 
 
 def test_without_code_there_is_none_and_one_line_says_so(monkeypatch, caplog):
-    monkeypatch.setattr(rows, "FILES", {CAPABILITY: "not-built.so"})
-    compiled_rows.cache_clear()
+    monkeypatch.setattr(library, "FILES", {CAPABILITY: "not-built.so"})
+    compiled_kernels.cache_clear()
     try:
-        with caplog.at_level(logging.INFO, logger=rows.__name__):
+        with caplog.at_level(logging.INFO, logger=library.__name__):
             assert new_single_row(trunk_of(PLAIN)) is None
             assert new_single_row(trunk_of(PLAIN)) is None
     finally:
-        compiled_rows.cache_clear()
+        compiled_kernels.cache_clear()
     assert [record.message.partition(":")[0] for record in caplog.records] == [
-        "Single texts are read by PyTorch alone"
+        "PyTorch does without compiled kernels"
     ]
 
 
@@ -276,7 +276,7 @@ def test_without_code_there_is_none_and_one_line_says_so(monkeypatch, caplog):
 )
 def test_an_installed_package_has_the_code_for_its_processor():
     assert CAPABILITY in FILES
-    assert compiled_rows() is not None
+    assert compiled_kernels() is not None
 
 
 def test_panels_hold_every_weight_and_zeros_behind_them():

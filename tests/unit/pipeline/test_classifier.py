@@ -12,7 +12,7 @@ from headstart.errors import DamagedFileError, DataError, RunError
 from headstart.files import write_json
 from headstart.models.heads.config import LanguageHeadConfig
 from headstart.models.inputs import Text
-from headstart.models.kernels.rows import compiled_rows
+from headstart.models.kernels.library import compiled_kernels
 from headstart.objectives.labels import label_logits, to_label_batch
 from headstart.pipeline import classifier as module
 from headstart.pipeline import text_vectors
@@ -164,7 +164,7 @@ def test_single_rows_are_for_plain_products_that_nobody_learns_from():
     run = run_of(recipe_of("lab"))
     assert Classifier(run, 1.0, "bf16").single_row is None
     classifier = Classifier(run, 1.0)
-    assert (classifier.single_row is None) == (compiled_rows() is None)
+    assert (classifier.single_row is None) == (compiled_kernels() is None)
 
 
 def test_weights_that_change_after_a_text_change_the_next_answer():

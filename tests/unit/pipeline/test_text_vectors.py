@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_classifiers import recipe_of, run_of
 
-from headstart.models.kernels.rows import compiled_rows
+from headstart.models.kernels.library import compiled_kernels
 from headstart.models.single_row import new_single_row
 from headstart.objectives.labels import to_label_batch
 from headstart.pipeline import text_vectors as module
@@ -18,7 +18,7 @@ from headstart.pipeline.learner import ScoringStopped
 from headstart.pipeline.text_vectors import batches, text_vectors, text_vectors_one_by_one
 
 needs_code = pytest.mark.skipif(
-    compiled_rows() is None, reason="no code was built for this machine"
+    compiled_kernels() is None, reason="no code was built for this machine"
 )
 
 

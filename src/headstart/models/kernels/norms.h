@@ -15,27 +15,6 @@ typedef struct {
     int is_centred; /* whether the mean is taken off first */
 } Norm;
 
-static float sum_of(const float *row, size_t width) {
-    vector totals = {0};
-    size_t column = 0;
-    for (; column + LANES <= width; column += LANES) totals += load(row + column);
-    float sum = sum_of_lanes(totals);
-    for (; column < width; column++) sum += row[column];
-    return sum;
-}
-
-static float sum_of_squares(const float *row, size_t width, float mean) {
-    vector totals = {0};
-    size_t column = 0;
-    for (; column + LANES <= width; column += LANES) {
-        vector distance = load(row + column) - mean;
-        totals += distance * distance;
-    }
-    float sum = sum_of_lanes(totals);
-    for (; column < width; column++) sum += (row[column] - mean) * (row[column] - mean);
-    return sum;
-}
-
 /* Returns the rows normed, in `out` unless they stay as they are. */
 static const float *normed(Norm norm, const float *rows, size_t num_rows, size_t width,
                            float *out) {

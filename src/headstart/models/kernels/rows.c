@@ -16,14 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "attention.h"
 #include "norms.h"
-#include "vectors.h"
-
-/* Rows that are multiplied at once: three vectors of sums for each leave a register for each vector
- * of weights, and one or two more. */
-#define NUM_VECTORS 3
-#define MOST_ROWS ((NUM_REGISTERS - NUM_VECTORS - 1) / NUM_VECTORS)
-#define PANEL (NUM_VECTORS * LANES)
+#include "products.h"
 
 typedef struct {
     const float *panels;
@@ -49,23 +44,6 @@ typedef struct {
     int is_pre_norm, is_causal, activation; /* a number of `Activation` */
 } Trunk;
 
-typedef struct {
-    const float *numbers;
-    size_t stride;
-} Matrix;
-
-/* Which positions a layer is done for. */
-typedef struct {
-    size_t begin, num_rows;
-} Range;
-
-/* What is done with the sums of a product before they are stored. */
-typedef struct {
-    const float *bias;
-    Matrix residual; /* as large as the product, and added to it */
-    int is_relu;
-} After;
-
 /* What `rows.py` must agree with. */
 size_t panel_width(void) { return PANEL; }
 
@@ -74,75 +52,6 @@ size_t layer_size(void) { return sizeof(Layer); }
 size_t trunk_size(void) { return sizeof(Trunk); }
 
 /* ---- products ---- */
-
-/* Multiplies a few rows by up to three vectors of columns, whose rows are `weights.stride` apart. */
-ALWAYS_INLINE void block(const int num_rows, const int num_vectors, Matrix rows, Matrix weights,
-                         size_t depth, float *out, size_t out_stride) {
-    vector sum[MOST_ROWS][NUM_VECTORS];
-#pragma GCC unroll 9
-    for (int r = 0; r < num_rows; r++)
-#pragma GCC unroll 3
-        for (int v = 0; v < num_vectors; v++) sum[r][v] = (vector){0};
-    for (size_t k = 0; k < depth; k++) {
-        const float *row_of_weights = weights.numbers + k * weights.stride;
-        vector weight[NUM_VECTORS];
-#pragma GCC unroll 3
-        for (int v = 0; v < num_vectors; v++) weight[v] = load(row_of_weights + v * LANES);
-#pragma GCC unroll 9
-        for (int r = 0; r < num_rows; r++)
-#pragma GCC unroll 3
-            for (int v = 0; v < num_vectors; v++)
-                sum[r][v] += rows.numbers[r * rows.stride + k] * weight[v];
-    }
-#pragma GCC unroll 9
-    for (int r = 0; r < num_rows; r++)
-#pragma GCC unroll 3
-        for (int v = 0; v < num_vectors; v++) store(out + r * out_stride + v * LANES, sum[r][v]);
-}
-
-/* Code for each number of rows and vectors, so that all sums are registers. */
-#define ROWS(n)                                                 \
-    case n:                                                     \
-        if (num_columns > 2 * LANES)                            \
-            block(n, 3, rows, weights, depth, sums, PANEL);     \
-        else if (num_columns > LANES)                           \
-            block(n, 2, rows, weights, depth, sums, PANEL);     \
-        else                                                    \
-            block(n, 1, rows, weights, depth, sums, PANEL);     \
-        break;
-
-/* Multiplies a few rows by at most a panel of columns, and does what is to be done after. */
-static void any_block(size_t num_rows, Matrix rows, Matrix weights, size_t depth,
-                      size_t num_columns, After after, float *out, size_t out_stride) {
-    /* Whole vectors, of which only what is real is taken on. */
-    float sums[MOST_ROWS * PANEL];
-    switch (num_rows) {
-        ROWS(1) ROWS(2) ROWS(3) ROWS(4)
-#if MOST_ROWS > 4
-        ROWS(5) ROWS(6) ROWS(7) ROWS(8) ROWS(9)
-#endif
-    }
-    for (size_t r = 0; r < num_rows; r++) {
-        const float *residual = after.residual.numbers;
-        if (residual) residual += r * after.residual.stride;
-        for (size_t column = 0; column < num_columns; column += LANES) {
-            size_t num_real = num_columns - column;
-            vector numbers = load(sums + r * PANEL + column);
-            if (after.bias) numbers += load_first(after.bias + column, num_real);
-            if (after.is_relu) numbers = larger((vector){0}, numbers);
-            if (residual) numbers += load_first(residual + column, num_real);
-            store_first(out + r * out_stride + column, numbers, num_real);
-        }
-    }
-}
-
-ALWAYS_INLINE size_t panels_of(size_t num_columns) { return (num_columns + PANEL - 1) / PANEL; }
-
-ALWAYS_INLINE size_t blocks_of(size_t num_rows) { return (num_rows + MOST_ROWS - 1) / MOST_ROWS; }
-
-ALWAYS_INLINE size_t at_most_a_panel(size_t num_columns) {
-    return num_columns < PANEL ? num_columns : PANEL;
-}
 
 /* The product with each row, bent where `is_relu`, plus a residual where there is one. */
 static void multiply(Product product, const float *rows, size_t num_rows, int is_relu,
@@ -165,8 +74,6 @@ static void multiply(Product product, const float *rows, size_t num_rows, int is
     }
 }
 
-/* ---- attention ---- */
-
 /* Turns queries or keys by their positions, first halves together with second ones. */
 static void rotate(float *rows, size_t stride, size_t num_rows, size_t num_heads, Matrix cosines,
                    Matrix sines) {
@@ -182,65 +89,6 @@ static void rotate(float *rows, size_t stride, size_t num_rows, size_t num_heads
                 second[k] = other * cosine[half + k] + one * sine[half + k];
             }
         }
-}
-
-/* Turns the scores of one position into weights that still lack their division, and returns by
- * what to divide. Scores behind what it may see become 0. */
-static float soften(float *scores, size_t num_visible, size_t num_scores, float scale) {
-    vector highest = all(-INFINITY), total = {0};
-    for (size_t s = num_visible; s < num_scores; s++) scores[s] = -INFINITY;
-    for (size_t s = 0; s < num_scores; s += LANES) highest = larger(load(scores + s), highest);
-    float most = highest[0];
-    for (int lane = 1; lane < LANES; lane++) most = highest[lane] > most ? highest[lane] : most;
-    for (size_t s = 0; s < num_scores; s += LANES) {
-        vector score = load(scores + s);
-        vector weight = exponential((score - most) * scale);
-        weight = where(score == -INFINITY, (vector){0}, weight);
-        store(scores + s, weight);
-        total += weight;
-    }
-    return sum_of_lanes(total);
-}
-
-/* Lays the keys of one head out as a matrix (head_width, num_positions) in panels. */
-static void lay_out_keys(Matrix keys, size_t num_positions, size_t head_width, float *panels) {
-    for (size_t s = 0; s < panels_of(num_positions) * PANEL; s++) {
-        float *column = panels + s / PANEL * head_width * PANEL + s % PANEL;
-        for (size_t k = 0; k < head_width; k++)
-            column[k * PANEL] = s < num_positions ? keys.numbers[s * keys.stride + k] : 0;
-    }
-}
-
-/* Softmax(QKᵀ/√K)V of one head for the positions that are asked for, whose queries are all there
- * is of them; `scratch` has room for its keys in panels and a block of scores. */
-static void attend(Matrix queries, Matrix keys, Matrix values, size_t num_positions, Range asked,
-                   size_t head_width, int is_causal, float *scratch, float *out,
-                   size_t out_stride) {
-    size_t num_blocks = blocks_of(asked.num_rows), row = panels_of(num_positions) * PANEL;
-    float *scores = scratch + row * head_width, totals[MOST_ROWS];
-    float scale = 1 / sqrtf((float)head_width);
-    lay_out_keys(keys, num_positions, head_width, scratch);
-    for (size_t b = 0; b < num_blocks; b++) {
-        size_t begin = asked.num_rows * b / num_blocks;
-        size_t num_rows = asked.num_rows * (b + 1) / num_blocks - begin;
-        size_t place = asked.begin + begin;
-        size_t num_seen = is_causal ? place + num_rows : num_positions;
-        Matrix asking = {queries.numbers + begin * queries.stride, queries.stride};
-        /* Whole panels: what is behind the last one seen is a number, and becomes 0. */
-        for (size_t s = 0; s < num_seen; s += PANEL)
-            any_block(num_rows, asking, (Matrix){scratch + s * head_width, PANEL}, head_width,
-                      PANEL, (After){0}, scores + s, row);
-        for (size_t r = 0; r < num_rows; r++)
-            totals[r] = soften(scores + r * row, is_causal ? place + r + 1 : num_seen,
-                               panels_of(num_seen) * PANEL, scale);
-        float *mixed = out + begin * out_stride;
-        for (size_t k = 0; k < head_width; k += PANEL)
-            any_block(num_rows, (Matrix){scores, row},
-                      (Matrix){values.numbers + k, values.stride}, num_seen,
-                      at_most_a_panel(head_width - k), (After){0}, mixed + k, out_stride);
-        for (size_t r = 0; r < num_rows; r++)
-            for (size_t k = 0; k < head_width; k++) mixed[r * out_stride + k] *= 1 / totals[r];
-    }
 }
 
 /* ---- the layer ---- */
@@ -301,7 +149,7 @@ static void attend_to_all(const Trunk *trunk, const Layer *layer, const float *r
         Matrix keys = {desk->keys_and_values + head, 2 * width};
         Matrix values = {desk->keys_and_values + width + head, 2 * width};
         attend((Matrix){desk->queries + head, width}, keys, values, num_positions, asked,
-               head_width, trunk->is_causal, desk->rest, desk->mixed + head, width);
+               head_width, trunk->is_causal, desk->rest, desk->mixed + head, width, NULL);
     }
 }
 

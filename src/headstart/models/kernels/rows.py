@@ -1,16 +1,9 @@
-"""The compiled trunk of `rows.c`: found beside its source, and what it is called with."""
+"""The compiled trunk of `rows.c`: what it is called with."""
 
 import ctypes
-import logging
 from ctypes import POINTER, c_float, c_int, c_size_t, c_void_p
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-import torch
-
-# The processors that it is built for, as PyTorch names them, and the name of each one's file.
-FILES = {"AVX512": "rows.avx512.so", "AVX2": "rows.avx2.so"}
 # The activations in the order of their numbers.
 ACTIVATIONS = ("relu", "gelu", "gated-silu")
 
@@ -73,28 +66,11 @@ class TrunkFields(ctypes.Structure):
     )
 
 
-@cache
-def compiled_rows() -> Any | None:
-    """Returns the compiled functions; None where there are none, with one line that says so."""
-    capability = torch.backends.cpu.get_cpu_capability()
-    try:
-        if capability not in FILES:
-            raise OSError(f"there is none for processors of the kind {capability}")
-        return load_rows(Path(__file__).with_name(FILES[capability]))
-    except (OSError, AttributeError) as error:  # not built, or from before it had what is asked for
-        logging.getLogger(__name__).info("Single texts are read by PyTorch alone: %s", error)
-        return None
-
-
-def load_rows(path: Path) -> Any:
-    """Returns the functions of one file, with what each takes and returns."""
-    library = ctypes.CDLL(str(path))
+def declare_rows(library: Any) -> bool:
+    """Says of each function what it takes and returns; returns whether their fields are these."""
     for name in ("panel_width", "layer_size", "trunk_size"):
         function = getattr(library, name)
         function.argtypes, function.restype = (), c_size_t
-    sizes = library.layer_size(), library.trunk_size()
-    if sizes != (ctypes.sizeof(LayerFields), ctypes.sizeof(TrunkFields)):
-        raise OSError(f"{path} was built from another version; install the package again")
     library.scratch_size.argtypes = (POINTER(TrunkFields), c_size_t)
     library.scratch_size.restype = c_size_t
     library.read_text.argtypes = (
@@ -107,4 +83,5 @@ def load_rows(path: Path) -> Any:
         c_void_p,
     )
     library.read_text.restype = c_int
-    return library
+    sizes = ctypes.sizeof(LayerFields), ctypes.sizeof(TrunkFields)
+    return (library.layer_size(), library.trunk_size()) == sizes

@@ -51,9 +51,87 @@ ALWAYS_INLINE vector larger(vector one, vector other) { return where(one > other
 
 ALWAYS_INLINE vector size_of(vector numbers) { return (vector)((whole)numbers & 0x7fffffff); }
 
+/* The number of each lane. */
+ALWAYS_INLINE whole lane_numbers(void) {
+    whole numbers;
+    for (int lane = 0; lane < LANES; lane++) numbers[lane] = lane;
+    return numbers;
+}
+
+/* The vector whose lanes are those of a pair by their numbers, the second's from LANES on. */
+#if defined(__clang__)
+ALWAYS_INLINE vector chosen(vector one, vector other, whole numbers) {
+    vector found;
+    for (int lane = 0; lane < LANES; lane++)
+        found[lane] = numbers[lane] < LANES ? one[numbers[lane]] : other[numbers[lane] - LANES];
+    return found;
+}
+#else
+ALWAYS_INLINE vector chosen(vector one, vector other, whole numbers) {
+    return __builtin_shuffle(one, other, numbers);
+}
+#endif
+
 ALWAYS_INLINE float sum_of_lanes(vector numbers) {
-    float sum = 0;
-    for (int lane = 0; lane < LANES; lane++) sum += numbers[lane];
+#pragma GCC unroll 4
+    for (int half = LANES / 2; half > 0; half /= 2)
+        numbers += chosen(numbers, numbers, lane_numbers() ^ half);
+    return numbers[0];
+}
+
+ALWAYS_INLINE float largest_of_lanes(vector numbers) {
+#pragma GCC unroll 4
+    for (int half = LANES / 2; half > 0; half /= 2)
+        numbers = larger(chosen(numbers, numbers, lane_numbers() ^ half), numbers);
+    return numbers[0];
+}
+
+/* Turns a square of as many vectors as a vector has lanes: rows become columns. */
+ALWAYS_INLINE void turn(vector square[LANES]) {
+#pragma GCC unroll 4
+    for (int half = LANES / 2; half > 0; half /= 2) {
+        whole lane = lane_numbers(), is_first = (lane & half) == 0;
+        whole upper = (lane & is_first) | ((lane - half + LANES) & ~is_first);
+        whole lower = ((lane + half) & is_first) | ((lane + LANES) & ~is_first);
+#pragma GCC unroll 16
+        for (int row = 0; row < LANES; row++)
+            if (!(row & half)) {
+                vector one = square[row], other = square[row + half];
+                square[row] = chosen(one, other, upper);
+                square[row + half] = chosen(one, other, lower);
+            }
+    }
+}
+
+ALWAYS_INLINE float sum_of(const float *row, size_t width) {
+    vector totals = {0};
+    size_t column = 0;
+    for (; column + LANES <= width; column += LANES) totals += load(row + column);
+    float sum = sum_of_lanes(totals);
+    for (; column < width; column++) sum += row[column];
+    return sum;
+}
+
+ALWAYS_INLINE float sum_of_squares(const float *row, size_t width, float mean) {
+    vector totals = {0};
+    size_t column = 0;
+    for (; column + LANES <= width; column += LANES) {
+        vector distance = load(row + column) - mean;
+        totals += distance * distance;
+    }
+    float sum = sum_of_lanes(totals);
+    for (; column < width; column++) sum += (row[column] - mean) * (row[column] - mean);
+    return sum;
+}
+
+/* The sum of the products of two rows. */
+ALWAYS_INLINE float product_of(const float *one, const float *other, size_t width) {
+    vector totals = {0};
+    size_t column = 0;
+    for (; column + LANES <= width; column += LANES)
+        totals += load(one + column) * load(other + column);
+    float sum = sum_of_lanes(totals);
+    for (; column < width; column++) sum += one[column] * other[column];
     return sum;
 }
 

@@ -1,0 +1,40 @@
+"""The compiled residual of `residual.c`: what it is called with."""
+
+import ctypes
+from ctypes import POINTER, c_float, c_int, c_size_t, c_void_p
+from typing import Any
+
+
+class ResidualFields(ctypes.Structure):
+    """`Residual` of `residual.c`."""
+
+    _fields_ = (
+        ("hidden", c_void_p),
+        ("branch", c_void_p),
+        ("draws", c_void_p),
+        ("lowest_kept", c_int),
+        ("kept_factor", c_float),
+        ("gain", c_void_p),
+        ("shift", c_void_p),
+        ("epsilon", c_float),
+        ("normed", c_void_p),
+        ("distances", c_void_p),
+        ("scales", c_void_p),
+        ("normed_gradient", c_void_p),
+        ("hidden_gradient", c_void_p),
+        ("branch_gradient", c_void_p),
+        ("gain_gradients", c_void_p),
+        ("shift_gradients", c_void_p),
+        ("num_rows", c_size_t),
+        ("width", c_size_t),
+        ("num_threads", c_size_t),
+    )
+
+
+def declare_residual(library: Any) -> bool:
+    """Says of each function what it takes and returns; returns whether their fields are these."""
+    library.residual_size.argtypes, library.residual_size.restype = (), c_size_t
+    for name in ("residual_forward", "residual_backward"):
+        function = getattr(library, name)
+        function.argtypes, function.restype = (POINTER(ResidualFields),), None
+    return bool(library.residual_size() == ctypes.sizeof(ResidualFields))
