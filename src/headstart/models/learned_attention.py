@@ -18,8 +18,8 @@ from headstart.models.kernels.attention import BatchFields
 from headstart.models.kernels.library import compiled_kernels, serves_learning
 from headstart.models.masks import Visibility
 
-# Of narrower heads most of the time goes into exponentials, at which PyTorch is as fast; unless half
-# of them need not be done.
+# Of narrower heads most time goes into exponentials, at which PyTorch is as fast; unless half of
+# them need not be done.
 NARROWEST_HEAD = 64
 
 
