@@ -20,6 +20,7 @@ from headstart.models.accounting.step import StepShape
 from headstart.models.config import EncoderDecoderConfig
 from headstart.models.heads.config import LabelHeadConfig, LanguageHeadConfig, ModelConfig
 from headstart.models.inputs import SourceAndTarget, Text
+from headstart.models.kernels import library
 from headstart.models.model import new_model
 from headstart.pipeline.recipe import model_for, with_vocabulary
 from headstart.training.rehearsal import rehearse_memory
@@ -154,10 +155,18 @@ def most_held(config: ModelConfig, step: StepShape, num_parts: int = 1) -> int:
 
 
 @every(PRETRAINING)
-def test_activations_are_what_autograd_keeps_to_two_per_cent(config, step):
+def test_activations_are_what_autograd_keeps_to_two_per_cent(config, step, monkeypatch):
+    monkeypatch.setattr(library, "compiled_kernels", lambda: None)
     model, _ = new_training(config, step)
     predicted = BYTES_PER_NUMBER * kept_numbers(config).value * step.num_tokens
     assert predicted == pytest.approx(saved_bytes(model, config, step), rel=0.02)
+
+
+@every(PRETRAINING)
+def test_compiled_code_keeps_no_more_than_the_plain_form(config, step):
+    model, _ = new_training(config, step)
+    predicted = BYTES_PER_NUMBER * kept_numbers(config).value * step.num_tokens
+    assert 0.8 * predicted < saved_bytes(model, config, step) < 1.02 * predicted
 
 
 @every(PRETRAINING)

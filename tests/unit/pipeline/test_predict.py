@@ -52,7 +52,8 @@ def test_pieces_are_joined_before_they_are_judged(classifier):
     plain = Document("good film", Place(Path("a.txt"), 1))
     cut = Document("▁go od ▁film", Place(Path("a.spm"), 1), is_cut=True)
     one, other = predictions(classifier, [plain, cut])
-    assert one.probabilities == other.probabilities
+    # The vectors have the same bits; a product of a few rows with the head need not.
+    assert one.probabilities == pytest.approx(other.probabilities, rel=1e-6)
 
 
 def test_the_table_reads_back_the_same(classifier, tmp_path):

@@ -30,7 +30,7 @@ MOST_WORKERS = 8
 TFIDF_BYTES_PER_LETTER = 94
 # The version of how jobs are done. Raise it when the same examples, trunk, settings and seed would
 # come out otherwise, so that no comparison mixes jobs of both.
-PROCEDURE = 6
+PROCEDURE = 7
 
 ShowSweep = Callable[[SweepProgress], None]
 # Jobs, and the settings that they are done by.
