@@ -62,7 +62,9 @@ def documents(monkeypatch, tmp_path):
 
     monkeypatch.setattr(study.Study, "do", do)
     monkeypatch.setattr(documents, "SEQUENCES", 2)
-    ways = {name: re.sub(r"--epochs \d+", "--epochs 1", how) for name, how in documents.WAYS.items()}
+    ways = {
+        name: re.sub(r"--epochs \d+", "--epochs 1", how) for name, how in documents.WAYS.items()
+    }
     monkeypatch.setattr(documents, "WAYS", ways)
     monkeypatch.setenv("HEADSTART_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HEADSTART_RECORDS", str(tmp_path / "records"))
