@@ -14,7 +14,6 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from headstart.models.config import LayerConfig
 from headstart.models.layouts import Linear
-from headstart.models.learned_attention import attend_jointly, can_attend_jointly
 from headstart.models.masks import Visibility, causal
 from headstart.models.positions import Rotation, rotate
 
@@ -177,10 +176,6 @@ class SelfAttention(nn.Module):
         self, hidden_BTD: Tensor, visibility: Visibility, rotation: Rotation | None
     ) -> Tensor:
         """Returns, for each position, the mix of what it may attend to."""
-        if rotation is None and can_attend_jointly(hidden_BTD, self.num_heads, visibility):
-            joint_BTE = self.query_key_value(hidden_BTD)
-            mixed_BTD: Tensor = self.output(attend_jointly(joint_BTE, self.num_heads, visibility))
-            return mixed_BTD
         query_BHTK, answers = self._project(hidden_BTD, rotation)
         return self._mix(query_BHTK, answers, visibility)
 

@@ -13,8 +13,12 @@ from headstart.models.cache import LayerCache
 from headstart.models.config import TrunkConfig
 from headstart.models.dropout import Dropout
 from headstart.models.feed_forward import new_feed_forward
-from headstart.models.kernels.library import serves_learning
-from headstart.models.learned_residual import normed_sum
+from headstart.models.learned_branches import (
+    attended_sum,
+    can_attend_as_one,
+    can_feed_as_one,
+    fed_sum,
+)
 from headstart.models.masks import Visibility
 from headstart.models.norms import new_norm
 from headstart.models.pooling import at_places
@@ -56,11 +60,14 @@ class Block(nn.Module):
         source: Source | None,
     ) -> Tensor:
         """Returns the vectors after this layer."""
-        return self._through(
-            hidden_BTD,
-            lambda read_BTD: self.attention(read_BTD, visibility, rotation),
-            None if source is None else lambda read_BTD: self.cross_attention(read_BTD, *source),
-        )
+        hidden_BTD = self._attended(hidden_BTD, visibility, rotation)
+        if source is not None:
+            hidden_BTD = self._residual(
+                hidden_BTD,
+                self.cross_attention_norm,
+                lambda read_BTD: self.cross_attention(read_BTD, *source),
+            )
+        return self._fed(hidden_BTD)
 
     def at(
         self,
@@ -71,13 +78,14 @@ class Block(nn.Module):
     ) -> Tensor:
         """Returns the vector of one position of each row after this layer. Shape (B, 1, D)."""
         answering_BTD = self.attention_norm(hidden_BTD) if self.is_pre_norm else hidden_BTD
-        return self._through(
+        hidden_B1D = self._residual(
             at_places(hidden_BTD, place_B),
+            self.attention_norm,
             lambda asking_B1D: self.attention.at(
                 place_B, asking_B1D, answering_BTD, visibility, rotation
             ),
-            None,
         )
+        return self._fed(hidden_B1D)
 
     def extend(
         self,
@@ -88,31 +96,43 @@ class Block(nn.Module):
         source_visibility: Visibility | None,
     ) -> Tensor:
         """Returns the vectors of new positions, which attend to the kept ones and are kept too."""
-        answers = cache.source
-        return self._through(
+        hidden_BTD = self._residual(
             hidden_BTD,
+            self.attention_norm,
             lambda read_BTD: self.attention.extend(read_BTD, visibility, rotation, cache.append),
-            None
-            if answers is None or source_visibility is None
-            else lambda read_BTD: self.cross_attention.ask(read_BTD, answers, source_visibility),
+        )
+        answers = cache.source
+        if answers is not None and source_visibility is not None:
+            hidden_BTD = self._residual(
+                hidden_BTD,
+                self.cross_attention_norm,
+                lambda read_BTD: self.cross_attention.ask(read_BTD, answers, source_visibility),
+            )
+        return self._fed(hidden_BTD)
+
+    def _attended(
+        self, hidden_BTD: Tensor, visibility: Visibility, rotation: Rotation | None
+    ) -> Tensor:
+        """Returns the vectors after attention."""
+        attention, norm = self.attention, self.attention_norm
+        may_be_one = not self.is_pre_norm and rotation is None
+        if may_be_one and can_attend_as_one(attention, norm, hidden_BTD, visibility):
+            return attended_sum(attention, norm, self.dropout, hidden_BTD, visibility)
+        return self._residual(
+            hidden_BTD, norm, lambda read_BTD: attention(read_BTD, visibility, rotation)
         )
 
-    def _through(
-        self, hidden_BTD: Tensor, attend: Branch, attend_to_source: Branch | None
-    ) -> Tensor:
-        """Returns the vectors after each branch has added to them in turn."""
-        hidden_BTD = self._residual(hidden_BTD, self.attention_norm, attend)
-        if attend_to_source is not None:
-            hidden_BTD = self._residual(hidden_BTD, self.cross_attention_norm, attend_to_source)
-        return self._residual(hidden_BTD, self.feed_forward_norm, self.feed_forward)
+    def _fed(self, hidden_BTD: Tensor) -> Tensor:
+        """Returns the vectors after the feed-forward."""
+        feed_forward, norm = self.feed_forward, self.feed_forward_norm
+        if not self.is_pre_norm and can_feed_as_one(feed_forward, norm, hidden_BTD):
+            return fed_sum(feed_forward, norm, self.dropout, hidden_BTD)
+        return self._residual(hidden_BTD, norm, feed_forward)
 
     def _residual(self, hidden_BTD: Tensor, norm: nn.Module, branch: Branch) -> Tensor:
         """Adds to the vectors what a branch makes of them, normed before it or after the sum."""
         if self.is_pre_norm:
             sum_BTD: Tensor = hidden_BTD + self.dropout(branch(norm(hidden_BTD)))
             return sum_BTD
-        branch_BTD = branch(hidden_BTD)
-        if isinstance(norm, nn.LayerNorm) and serves_learning(branch_BTD):
-            return normed_sum(hidden_BTD, branch_BTD, self.dropout, norm)
-        normed_BTD: Tensor = norm(hidden_BTD + self.dropout(branch_BTD))
+        normed_BTD: Tensor = norm(hidden_BTD + self.dropout(branch(hidden_BTD)))
         return normed_BTD

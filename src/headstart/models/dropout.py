@@ -5,8 +5,6 @@ PyTorch draws one number after another on many of them, which took a sixth of a 
 PyTorch's own seeds: the same seed gives the same draws, and nothing is kept of them between steps.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -36,28 +34,17 @@ class Dropout(nn.Module):
         return f"share={self.share}"
 
 
-class Draws(NamedTuple):
-    """Which numbers are dropped: those whose draw is below the lowest that is kept."""
-
-    draw: Tensor
-    lowest_kept: int
-    kept_factor: float
-    """What makes up for the numbers that are dropped."""
-
-
-def new_draws(shape: torch.Size, share: float) -> Draws:
-    """Draws which of all numbers are dropped, a share of them."""
-    num_dropped = min(round(share * NUM_VALUES), NUM_VALUES - 1)
-    num_draws = shape.numel()
-    seed = int(torch.empty((), dtype=torch.int64).random_())
-    numbers = np.random.SFC64(seed).random_raw(-(-num_draws // DRAWS_PER_NUMBER))
-    draw = torch.from_numpy(numbers.view(np.int16))[:num_draws].view(shape)
-    # Draws have signs.
-    lowest_kept = num_dropped - NUM_VALUES // 2
-    return Draws(draw, lowest_kept, NUM_VALUES / (NUM_VALUES - num_dropped))
-
-
 def drawn_factors(shape: torch.Size, share: float, dtype: torch.dtype = torch.float32) -> Tensor:
     """Returns 0 for a share of all numbers, and for the others what makes up for those."""
-    draw, lowest_kept, kept_factor = new_draws(shape, share)
-    return (draw >= lowest_kept).to(dtype).mul_(kept_factor)
+    num_dropped = min(round(share * NUM_VALUES), NUM_VALUES - 1)
+    num_draws = shape.numel()
+    numbers = np.random.SFC64(drawn_seed()).random_raw(-(-num_draws // DRAWS_PER_NUMBER))
+    draws = torch.from_numpy(numbers.view(np.int16))[:num_draws].view(shape)
+    # Draws have signs: the lowest of them are dropped.
+    is_kept = draws >= num_dropped - NUM_VALUES // 2
+    return is_kept.to(dtype).mul_(NUM_VALUES / (NUM_VALUES - num_dropped))
+
+
+def drawn_seed() -> int:
+    """Draws what seeds many draws, from PyTorch's own generator."""
+    return int(torch.empty((), dtype=torch.int64).random_())

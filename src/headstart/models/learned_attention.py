@@ -8,14 +8,13 @@ Legend: B batch, T positions, E three times the width, D width, H heads.
 """
 
 from ctypes import byref
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from headstart.models.kernels.attention import BatchFields
-from headstart.models.kernels.library import compiled_kernels, serves_learning
+from headstart.models.kernels.library import address_of, compiled_kernels
 from headstart.models.masks import Visibility
 
 # Of narrower heads most time goes into exponentials, at which PyTorch is as fast; unless half of
@@ -23,68 +22,75 @@ from headstart.models.masks import Visibility
 NARROWEST_HEAD = 64
 
 
-def can_attend_jointly(hidden_BTD: Tensor, num_heads: int, visibility: Visibility) -> bool:
-    """Whether compiled code attends to all that is visible, and something is learned from it."""
-    is_known = visibility.num_real_B is not None or visibility.may_attend_B1TS is None
-    is_faster = visibility.is_causal or hidden_BTD.shape[-1] // num_heads >= NARROWEST_HEAD
-    return is_known and is_faster and serves_learning(hidden_BTD)
+def is_known(visibility: Visibility) -> bool:
+    """Whether compiled code can tell what is visible."""
+    return visibility.num_real_B is not None or visibility.may_attend_B1TS is None
 
 
-def attend_jointly(joint_BTE: Tensor, num_heads: int, visibility: Visibility) -> Tensor:
-    """Returns softmax(QKᵀ/√K)V of queries, keys and values that lie side by side. (B, T, D).
+def is_faster(head_width: int, visibility: Visibility) -> bool:
+    """Whether compiled code attends to it in less time than PyTorch does."""
+    return visibility.is_causal or head_width >= NARROWEST_HEAD
+
+
+class Mix(NamedTuple):
+    """What positions took of all that they may see, and what the gradient of it needs."""
+
+    joint_BTE: Tensor
+    """Queries, keys and values side by side."""
+    mixed_BTD: Tensor
+    log_total_BHT: Tensor
+    """The logarithm of what each position's exponentials add up to."""
+
+
+def mix(joint_BTE: Tensor, bias_E: Tensor | None, num_heads: int, visibility: Visibility) -> Mix:
+    """Returns softmax(QKᵀ/√K)V of queries, keys and values, which get their bias in place.
 
     Where rows are padded, what padding takes of others is 0.
     """
-    mixed_BTD: Tensor = _JointAttention.apply(joint_BTE, num_heads, visibility)  # type: ignore[no-untyped-call]
-    return mixed_BTD
+    num_rows, length, triple = joint_BTE.shape
+    found = Mix(
+        joint_BTE,
+        joint_BTE.new_empty(num_rows, length, triple // 3),
+        joint_BTE.new_empty(num_rows, num_heads, length),
+    )
+    batch = _Batch(found, visibility)
+    batch.fields.bias = address_of(bias_E)
+    batch.kernels.attend_forward(byref(batch.fields))
+    return found
 
 
-class _JointAttention(torch.autograd.Function):
-    """Attention whose gradient is one tensor, as the product before it wants it."""
-
-    @staticmethod
-    def forward(ctx: Any, joint_BTE: Tensor, num_heads: int, visibility: Visibility) -> Tensor:
-        """Returns what each position takes of all that it may see."""
-        joint_BTE = joint_BTE.contiguous()
-        num_rows, length, triple = joint_BTE.shape
-        mixed_BTD = joint_BTE.new_empty(num_rows, length, triple // 3)
-        log_total_BHT = joint_BTE.new_empty(num_rows, num_heads, length)
-        ctx.save_for_backward(joint_BTE, mixed_BTD, log_total_BHT)
-        ctx.visibility = visibility
-        _Batch(joint_BTE, mixed_BTD, log_total_BHT, visibility).attend_forward()
-        return mixed_BTD
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient_BTD: Tensor) -> tuple[Tensor, None, None]:
-        """Returns the gradient of queries, keys and values."""
-        joint_BTE, mixed_BTD, log_total_BHT = ctx.saved_tensors
-        joint_gradient_BTE = torch.empty_like(joint_BTE)
-        batch = _Batch(joint_BTE, mixed_BTD, log_total_BHT, ctx.visibility)
-        batch.attend_backward(gradient_BTD.contiguous(), joint_gradient_BTE)
-        return joint_gradient_BTE, None, None
+def unmix(found: Mix, visibility: Visibility, gradient_BTD: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns the gradients of queries, keys and values, and of their bias."""
+    joint_gradient_BTE = torch.empty_like(found.joint_BTE)
+    num_rows, _, triple = found.joint_BTE.shape
+    bias_gradient_BE = gradient_BTD.new_empty(num_rows, triple)
+    batch = _Batch(found, visibility)
+    batch.fields.mixed_gradient = gradient_BTD.data_ptr()
+    batch.fields.joint_gradient = joint_gradient_BTE.data_ptr()
+    batch.fields.bias_gradients = bias_gradient_BE.data_ptr()
+    batch.kernels.attend_backward(byref(batch.fields))
+    return joint_gradient_BTE, bias_gradient_BE.sum(dim=0)
 
 
 class _Batch:
     """The tensors of one call, as the compiled code takes them."""
 
-    def __init__(
-        self, joint_BTE: Tensor, mixed_BTD: Tensor, log_total_BHT: Tensor, visibility: Visibility
-    ) -> None:
-        num_rows, num_heads, length = log_total_BHT.shape
-        head_width = mixed_BTD.shape[2] // num_heads
-        num_threads, num_real_B = torch.get_num_threads(), visibility.num_real_B
+    def __init__(self, found: Mix, visibility: Visibility) -> None:
+        num_rows, num_heads, length = found.log_total_BHT.shape
+        head_width = found.mixed_BTD.shape[2] // num_heads
+        num_threads = torch.get_num_threads()
         kernels: Any = compiled_kernels()
         self.kernels = kernels
-        # Held, since the fields only know where it lies.
-        self.scratch = joint_BTE.new_empty(
+        # Held, since the fields only know where they lie.
+        self.num_real_B = as_lengths(visibility.num_real_B, num_rows)
+        self.scratch = found.joint_BTE.new_empty(
             num_threads * kernels.thread_scratch_size(length, head_width)
         )
         self.fields = BatchFields(
-            joint=joint_BTE.data_ptr(),
-            lengths=None if num_real_B is None else num_real_B.data_ptr(),
-            mixed=mixed_BTD.data_ptr(),
-            log_totals=log_total_BHT.data_ptr(),
+            joint=found.joint_BTE.data_ptr(),
+            lengths=address_of(self.num_real_B),
+            mixed=found.mixed_BTD.data_ptr(),
+            log_totals=found.log_total_BHT.data_ptr(),
             num_texts=num_rows,
             num_positions=length,
             num_heads=num_heads,
@@ -94,12 +100,7 @@ class _Batch:
             is_causal=visibility.is_causal,
         )
 
-    def attend_forward(self) -> None:
-        """Fills what is mixed."""
-        self.kernels.attend_forward(byref(self.fields))
 
-    def attend_backward(self, gradient_BTD: Tensor, joint_gradient_BTE: Tensor) -> None:
-        """Fills the gradient of queries, keys and values."""
-        self.fields.mixed_gradient = gradient_BTD.data_ptr()
-        self.fields.joint_gradient = joint_gradient_BTE.data_ptr()
-        self.kernels.attend_backward(byref(self.fields))
+def as_lengths(num_real_B: Tensor | None, num_rows: int) -> Tensor | None:
+    """Returns how many positions of each row are real, as compiled code reads it."""
+    return None if num_real_B is None else num_real_B.long().expand(num_rows).contiguous()

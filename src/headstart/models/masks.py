@@ -31,7 +31,8 @@ class Visibility(NamedTuple):
     def select(self, row_B: Tensor) -> "Visibility":
         """Returns what these rows of a batch may attend to."""
         may_attend_B1TS, bias_B1TS, num_real_B = (
-            None if part is None else part[row_B]
+            # What is the same for all rows stands there once.
+            part if part is None or len(part) == 1 else part[row_B]
             for part in (self.may_attend_B1TS, self.bias_B1TS, self.num_real_B)
         )
         return Visibility(self.is_causal, may_attend_B1TS, bias_B1TS, num_real_B)

@@ -9,12 +9,15 @@ Legend: V rows of the table, R rows that a step touches; both with whatever a ro
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from ctypes import byref
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from headstart.errors import RecipeError
+from headstart.models.kernels.library import compiled_kernels
+from headstart.models.kernels.moved_rows import MovedRowsFields
 
 
 class RowwiseAdamW(torch.optim.Optimizer):
@@ -75,51 +78,48 @@ class RowwiseAdamW(torch.optim.Optimizer):
         return state
 
 
+class Lag(NamedTuple):
+    """What each row catches up by, since steps did not name it."""
+
+    glide_R: Tensor
+    """How far it moves along its fading momentum."""
+    correction_R: Tensor
+    """What the root of its second moment is multiplied by on the way."""
+    weights_left_R: Tensor
+    mean_left_R: Tensor
+    square_left_R: Tensor
+
+
 class _Rows:
-    """Some rows of a table with all that is remembered of them, taken out to be moved."""
+    """Some rows of a table with all that is remembered of them, to be moved."""
 
     def __init__(
         self, table: Tensor, rows_R: Tensor, state: dict[str, Tensor], group: dict[str, Any]
     ) -> None:
         self.table, self.rows_R, self.state, self.group = table, rows_R, state, group
-        self.weights_R, self.mean_R, self.square_R = (
-            tensor.index_select(0, rows_R)
-            for tensor in (table, state["exp_avg"], state["exp_avg_sq"])
-        )
 
     def step(self, gradient_R: Tensor) -> None:
         """Catches up with the steps before this one, and does it."""
-        self._catch_up()
-        group, (beta1, beta2) = self.group, self.group["betas"]
+        lag = self._lag()
         self.state["step"] += 1
-        self.state["rate_sum"] += group["lr"]
-        correction1, correction2 = bias_corrections(float(self.state["step"]), group["betas"])
-        self.weights_R.mul_(1 - group["lr"] * group["weight_decay"])
-        self.mean_R.lerp_(gradient_R, 1 - beta1)
-        self.square_R.mul_(beta2).addcmul_(gradient_R, gradient_R, value=1 - beta2)
-        size_R = self.square_R.sqrt().div_(math.sqrt(correction2)).add_(group["eps"])
-        self.weights_R.addcdiv_(self.mean_R, size_R, value=-group["lr"] / correction1)
-        self._put_back()
+        self.state["rate_sum"] += self.group["lr"]
+        if self._can_be_compiled(gradient_R):
+            self._move_compiled(lag, gradient_R)
+        else:
+            self._move(lag, gradient_R)
+        self._remember()
 
     def settle(self) -> None:
         """Catches up with all steps so far."""
-        self._catch_up()
-        self._put_back()
+        self._put_back(*self._caught_up(self._lag()))
+        self._remember()
 
-    def _catch_up(self) -> None:
-        """Does what steps without a gradient would have done since each row was last named."""
-        (beta1, beta2), state = self.group["betas"], self.state
-        missed_R = float(state["step"]) - self._recall("last_step").double()
-        rate_sum_R = float(state["rate_sum"]) - self._recall("last_rate_sum")
-        self._glide(missed_R, rate_sum_R)
-        if self.group["weight_decay"]:
-            self.weights_R.mul_(self._across(torch.exp(-self.group["weight_decay"] * rate_sum_R)))
-        self.mean_R.mul_(self._across(beta1**missed_R))
-        self.square_R.mul_(self._across(beta2**missed_R))
-
-    def _glide(self, missed_R: Tensor, rate_sum_R: Tensor) -> None:
-        """Moves rows along their fading momentum."""
+    def _lag(self) -> Lag:
+        """Returns what steps without a gradient would have done since each row was last named."""
         beta1, beta2 = self.group["betas"]
+        last_step_R = self._recall("last_step").double()
+        missed_R = float(self.state["step"]) - last_step_R
+        rate_sum_R = float(self.state["rate_sum"]) - self._recall("last_rate_sum")
         # After j steps the first moment is beta1^j of what it was, and the root of the second
         # beta2^(j/2): the moves are a geometric series.
         fading = beta1 / math.sqrt(beta2)
@@ -129,12 +129,68 @@ class _Rows:
         middle_R = half_R.clamp(max=1 / (1 - fading))
         mean_rate_R = rate_sum_R / missed_R.clamp(min=1)
         rate_R = torch.lerp(self._recall("last_rate"), mean_rate_R, middle_R / half_R)
-        correction1_R, correction2_R = bias_corrections(
-            self._recall("last_step") + middle_R, self.group["betas"]
+        correction1_R, correction2_R = bias_corrections(last_step_R + middle_R, (beta1, beta2))
+        parts = (
+            rate_R * sum_R / correction1_R,
+            correction2_R.rsqrt(),
+            torch.exp(-self.group["weight_decay"] * rate_sum_R),
+            beta1**missed_R,
+            beta2**missed_R,
         )
-        size_R = self.square_R.sqrt().mul_(self._across(correction2_R.rsqrt()))
-        move_R = self.mean_R / size_R.add_(self.group["eps"])
-        self.weights_R.sub_(move_R.mul_(self._across(rate_R * sum_R / correction1_R)))
+        return Lag(*(part_R.to(self.table.dtype) for part_R in parts))
+
+    def _caught_up(self, lag: Lag) -> tuple[Tensor, Tensor, Tensor]:
+        """Returns weights and both moments as they would be had every step named the rows."""
+        weights_R, mean_R, square_R = (
+            tensor.index_select(0, self.rows_R)
+            for tensor in (self.table, self.state["exp_avg"], self.state["exp_avg_sq"])
+        )
+        glide, correction, weights_left, mean_left, square_left = map(self._across, lag)
+        size_R = square_R.sqrt().mul_(correction).add_(self.group["eps"])
+        weights_R.sub_((mean_R / size_R).mul_(glide)).mul_(weights_left)
+        return weights_R, mean_R.mul_(mean_left), square_R.mul_(square_left)
+
+    def _move(self, lag: Lag, gradient_R: Tensor) -> None:
+        """Catches up and does the step, for rows that lie anywhere."""
+        weights_R, mean_R, square_R = self._caught_up(lag)
+        group, (beta1, beta2) = self.group, self.group["betas"]
+        correction1, correction2 = bias_corrections(float(self.state["step"]), group["betas"])
+        weights_R.mul_(1 - group["lr"] * group["weight_decay"])
+        mean_R.lerp_(gradient_R, 1 - beta1)
+        square_R.mul_(beta2).addcmul_(gradient_R, gradient_R, value=1 - beta2)
+        size_R = square_R.sqrt().div_(math.sqrt(correction2)).add_(group["eps"])
+        weights_R.addcdiv_(mean_R, size_R, value=-group["lr"] / correction1)
+        self._put_back(weights_R, mean_R, square_R)
+
+    def _can_be_compiled(self, gradient_R: Tensor) -> bool:
+        """Whether compiled code can move the rows where they lie."""
+        moments = self.state["exp_avg"], self.state["exp_avg_sq"]
+        return compiled_kernels() is not None and all(
+            part.device.type == "cpu" and part.dtype == torch.float32 and part.is_contiguous()
+            for part in (self.table, gradient_R, *moments)
+        )
+
+    def _move_compiled(self, lag: Lag, gradient_R: Tensor) -> None:
+        """Does the same in one pass over the rows."""
+        group, (beta1, beta2) = self.group, self.group["betas"]
+        correction1, correction2 = bias_corrections(float(self.state["step"]), group["betas"])
+        rows_R = self.rows_R.contiguous()
+        fields = MovedRowsFields(
+            *(self.table.data_ptr(), self.state["exp_avg"].data_ptr()),
+            *(self.state["exp_avg_sq"].data_ptr(), rows_R.data_ptr(), gradient_R.data_ptr()),
+            *(part_R.data_ptr() for part_R in lag),
+            weight_left=1 - group["lr"] * group["weight_decay"],
+            beta1=beta1,
+            beta2=beta2,
+            correction=1 / math.sqrt(correction2),
+            rate=group["lr"] / correction1,
+            epsilon=group["eps"],
+            num_rows=len(rows_R),
+            width=gradient_R[:1].numel(),
+            num_parts=torch.get_num_threads(),
+        )
+        kernels: Any = compiled_kernels()
+        kernels.move_rows(byref(fields))
 
     def _recall(self, name: str) -> Tensor:
         """Returns a number that is remembered of each row."""
@@ -142,14 +198,17 @@ class _Rows:
 
     def _across(self, number_R: Tensor) -> Tensor:
         """Shapes a number for each row so that it applies to the whole row."""
-        return number_R.to(self.weights_R.dtype).view(-1, *[1] * (self.weights_R.ndim - 1))
+        return number_R.view(-1, *[1] * (self.table.ndim - 1))
 
-    def _put_back(self) -> None:
-        """Writes the rows and what is remembered of them where they were taken from."""
+    def _put_back(self, weights_R: Tensor, mean_R: Tensor, square_R: Tensor) -> None:
+        """Writes the rows where they were taken from."""
+        self.table.index_copy_(0, self.rows_R, weights_R)
+        self.state["exp_avg"].index_copy_(0, self.rows_R, mean_R)
+        self.state["exp_avg_sq"].index_copy_(0, self.rows_R, square_R)
+
+    def _remember(self) -> None:
+        """Notes that the rows have caught up with all steps so far."""
         state = self.state
-        self.table.index_copy_(0, self.rows_R, self.weights_R)
-        state["exp_avg"].index_copy_(0, self.rows_R, self.mean_R)
-        state["exp_avg_sq"].index_copy_(0, self.rows_R, self.square_R)
         state["last_step"].index_fill_(0, self.rows_R, int(state["step"]))
         state["last_rate"].index_fill_(0, self.rows_R, self.group["lr"])
         state["last_rate_sum"].index_fill_(0, self.rows_R, float(state["rate_sum"]))

@@ -11,12 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from headstart.models import learned_attention as module
-from headstart.models.attention import SelfAttention
-from headstart.models.config import LayerConfig
-from headstart.models.inputs import Text
-from headstart.models.learned_attention import attend_jointly, can_attend_jointly
-from headstart.models.masks import Visibility, within
+from headstart.models.learned_attention import mix, unmix
+from headstart.models.masks import Visibility
 
 SHAPES = st.fixed_dictionaries(
     {
@@ -62,94 +58,83 @@ def drawn(shape: dict) -> tuple[Tensor, Tensor, Visibility]:
     gradient_BTD = torch.randn(num_rows, length, width, generator=generator)
     num_real_B = torch.randint(length + 1, (num_rows,), generator=generator)
     return (
-        joint_BTE.requires_grad_(),
+        joint_BTE,
         gradient_BTD,
         Visibility(shape["is_causal"], None, None, num_real_B if shape["is_padded"] else None),
     )
 
 
+def learned(joint_BTE, bias_E, num_heads, visibility, gradient_BTD):
+    """Returns what is mixed, and the gradients of queries, keys and values and of their bias."""
+    found = mix(joint_BTE.clone(), bias_E, num_heads, visibility)
+    return found.mixed_BTD, *unmix(found, visibility, gradient_BTD)
+
+
 @settings(deadline=None, max_examples=60, derandomize=True, database=None)
-@given(shape=SHAPES)
-def test_answers_and_gradients_are_those_of_the_formula(every_kernel, shape):
+@given(shape=SHAPES, has_bias=st.booleans())
+def test_answers_and_gradients_are_those_of_the_formula(every_kernel, by_kernels, shape, has_bias):
     joint_BTE, gradient_BTD, visibility = drawn(shape)
-    expected_BTD = by_formula(joint_BTE, shape["num_heads"], visibility)
-    (expected_gradient,) = torch.autograd.grad(expected_BTD, joint_BTE, gradient_BTD.double())
+    num_heads = shape["num_heads"]
+    bias_E = torch.randn(joint_BTE.shape[-1]) * has_bias
+    inputs = joint_BTE.double().requires_grad_(), bias_E.double().requires_grad_()
+    expected_BTD = by_formula(sum(inputs), num_heads, visibility)
+    expected = expected_BTD, *torch.autograd.grad(expected_BTD, inputs, gradient_BTD.double())
     for kernels in every_kernel:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "compiled_kernels", lambda kernels=kernels: kernels)
-            mixed_BTD = attend_jointly(joint_BTE, shape["num_heads"], visibility)
-            (found_gradient,) = torch.autograd.grad(mixed_BTD, joint_BTE, gradient_BTD)
-        torch.testing.assert_close(mixed_BTD.double(), expected_BTD, rtol=1e-4, atol=2e-5)
-        torch.testing.assert_close(
-            found_gradient.double(), expected_gradient.double(), rtol=1e-3, atol=2e-4
-        )
+        with by_kernels(kernels):
+            given_bias = bias_E if has_bias else None
+            found = learned(joint_BTE, given_bias, num_heads, visibility, gradient_BTD)
+        for one, other in zip(found, expected, strict=True):
+            torch.testing.assert_close(one.double(), other, rtol=1e-3, atol=5e-4)
+        torch.testing.assert_close(found[0].double(), expected[0], rtol=1e-4, atol=2e-5)
 
 
 def test_any_number_of_threads_gives_the_same_bits(every_kernel):
-    joint_BTE = torch.randn(5, 70, 120, requires_grad=True)
-    gradient_BTD = torch.randn(5, 70, 40)
+    joint_BTE, bias_E, gradient_BTD = (
+        torch.randn(5, 70, 120),
+        torch.randn(120),
+        torch.randn(5, 70, 40),
+    )
     found = []
     before = torch.get_num_threads()
     try:
         for num_threads in (1, 2, 5):
             torch.set_num_threads(num_threads)
-            mixed_BTD = attend_jointly(joint_BTE, 2, Visibility(True, None))
-            (gradient,) = torch.autograd.grad(mixed_BTD, joint_BTE, gradient_BTD)
-            found.append((mixed_BTD.detach(), gradient))
+            found.append(learned(joint_BTE, bias_E, 2, Visibility(True, None), gradient_BTD))
     finally:
         torch.set_num_threads(before)
-    for mixed_BTD, gradient in found[1:]:
-        assert torch.equal(mixed_BTD, found[0][0])
-        assert torch.equal(gradient, found[0][1])
+    for each in found[1:]:
+        assert all(map(torch.equal, each, found[0]))
 
 
-def test_a_number_that_is_none_stays_none(every_kernel):
+@pytest.mark.parametrize("part", ["query", "key", "value"])
+def test_a_number_that_is_none_stays_none(every_kernel, part):
     joint_BTE = torch.zeros(2, 20, 12)
-    joint_BTE[1, 3, 0] = math.nan
-    mixed_BTD = attend_jointly(joint_BTE.requires_grad_(), 1, Visibility(True, None))
-    assert mixed_BTD[0].isfinite().all()
-    assert mixed_BTD[1, :3].isfinite().all()
-    assert mixed_BTD[1, 3].isnan().all()
-    mixed_BTD.sum().backward()
-    assert joint_BTE.grad[0].isfinite().all()
-    assert joint_BTE.grad[1].isnan().any()
-
-
-@pytest.mark.parametrize("direction", ["causal", "bidirectional"])
-def test_a_layer_learns_the_same_with_it_and_without(every_kernel, monkeypatch, direction):
-    config = LayerConfig(
-        width=128,
-        num_heads=2,
-        feed_forward_width=8,
-        feed_forward="relu",
-        norm="layer",
-        norm_place="post",
+    joint_BTE[1, 3, ["query", "key", "value"].index(part) * 4] = math.nan
+    mixed_BTD, gradient_BTE, _ = learned(
+        joint_BTE, None, 1, Visibility(True, None), torch.ones(2, 20, 4)
     )
-    attention = SelfAttention(config)
-    hidden_BTD = torch.randn(3, 11, 128)
-    is_token_BT = torch.arange(11) < torch.tensor([[11], [4], [1]])
-    visibility = within(Text(torch.zeros(3, 11, dtype=torch.long), is_token_BT), direction)
-    found = []
-    for is_compiled in (True, False):
-        assert can_attend_jointly(hidden_BTD, 2, visibility) == is_compiled
-        mixed_BTD = attention(hidden_BTD, visibility, None)[is_token_BT]
-        found.append(
-            (mixed_BTD, *torch.autograd.grad(mixed_BTD.square().sum(), [*attention.parameters()]))
+    assert mixed_BTD[0].isfinite().all()
+    assert mixed_BTD[1, 3].isnan().any()
+    assert gradient_BTE[0].isfinite().all()
+    assert gradient_BTE[1].isnan().any()
+
+
+def test_no_rows_and_no_positions_are_nothing(every_kernel):
+    for num_rows, length in ((0, 5), (3, 0)):
+        joint_BTE, gradient_BTD = (
+            torch.zeros(num_rows, length, 12),
+            torch.zeros(num_rows, length, 4),
         )
-        monkeypatch.setattr(module, "serves_learning", lambda _hidden: False)
-    for one, other in zip(*found, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+        mixed_BTD, _, bias_E = learned(joint_BTE, None, 1, Visibility(True, None), gradient_BTD)
+        assert mixed_BTD.shape == (num_rows, length, 4)
+        assert not bias_E.any()
 
 
-def test_what_compiled_code_does_not_know_is_left_to_pytorch(every_kernel):
-    hidden_BTD = torch.zeros(1, 4, 64)
-    plain, packed = Visibility(False, None), Visibility(False, torch.ones(1, 1, 4, 4).bool())
-    assert can_attend_jointly(hidden_BTD, 1, plain)
-    assert can_attend_jointly(hidden_BTD, 2, Visibility(True, None))
-    assert not can_attend_jointly(hidden_BTD, 2, plain)
-    assert not can_attend_jointly(hidden_BTD.double(), 1, plain)
-    assert not can_attend_jointly(hidden_BTD, 1, packed)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert not can_attend_jointly(hidden_BTD, 1, plain)
-    with torch.no_grad():
-        assert not can_attend_jointly(hidden_BTD, 1, plain)
+def test_lengths_may_be_of_any_kind(every_kernel):
+    joint_BTE, gradient_BTD = torch.randn(4, 9, 12), torch.randn(4, 9, 4)
+    lengths = torch.tensor([3]).expand(4), torch.tensor([3, 0, 3, 0, 3, 0, 3, 0])[::2].int()
+    one, other = (
+        learned(joint_BTE, None, 1, Visibility(False, None, None, num_real_B), gradient_BTD)
+        for num_real_B in lengths
+    )
+    assert all(map(torch.equal, one, other))

@@ -8,6 +8,8 @@ from torch import nn
 from torch.testing import assert_close
 
 from headstart.errors import RecipeError
+from headstart.models.kernels.library import compiled_kernels
+from headstart.training import rowwise
 from headstart.training.rowwise import RowwiseAdamW
 
 NUM_ROWS, WIDTH = 40, 3
@@ -79,6 +81,28 @@ def test_rows_touched_now_and_then_end_near_adamw(settings, touched_share, toler
     optimiser.settle()
     theirs, _ = trained(torch.optim.AdamW, touched_share, **settings)
     assert distance(ours, theirs) < tolerance
+
+
+@every_setting
+@pytest.mark.parametrize("shape", [(NUM_ROWS, WIDTH), (NUM_ROWS, 37), (NUM_ROWS, 4, 5)])
+def test_compiled_code_moves_rows_as_pytorch_does(settings, shape, monkeypatch):
+    if compiled_kernels() is None:
+        pytest.skip("no code was built for this machine")
+    found = []
+    for is_compiled in (True, False):
+        if not is_compiled:
+            monkeypatch.setattr(rowwise, "compiled_kernels", lambda: None)
+        table = nn.Parameter(first_table(shape).float())
+        optimiser = RowwiseAdamW([table], lr=0.01, **settings)
+        gradients = Gradients(0.3, shape)
+        for step in range(60):
+            optimiser.param_groups[0]["lr"] = rate(step)
+            table.grad = gradients.draw().float()
+            optimiser.step()
+        optimiser.settle()
+        found.append((table.detach(), *optimiser.state[table].values()))
+    for one, other in zip(*found, strict=True):
+        assert_close(one, other, rtol=1e-4, atol=1e-6)
 
 
 def test_catching_up_is_what_sparse_adam_lacks():

@@ -24,14 +24,16 @@
 #include "vectors.h"
 
 /* Positions whose weights are held at once, backward: a whole number of blocks. */
-#define CHUNK (MOST_ROWS * 7)
+#define CHUNK (MOST_ROWS * 14)
 
 typedef struct {
-    const float *joint;     /* queries, keys and values */
+    float *joint;           /* queries, keys and values */
+    const float *bias;      /* added to them in place, forward; nothing where there is none */
     const int64_t *lengths; /* how many positions of each text are real, all where it is nothing */
     float *mixed, *log_totals;
     const float *mixed_gradient; /* only backward, as is what follows */
     float *joint_gradient;
+    float *bias_gradients; /* a row for each text */
     size_t num_texts, num_positions, num_heads, head_width;
     float *scratch;
     size_t num_threads;
@@ -47,13 +49,10 @@ typedef struct {
 /* What `learned_attention.py` must agree with. */
 size_t batch_size(void) { return sizeof(Batch); }
 
-/* Rows that are read in vectors have room for the last of them. */
-ALWAYS_INLINE size_t roomy(size_t head_width) { return (head_width + LANES - 1) / LANES * LANES; }
-
 /* How many numbers each thread needs to work with. */
 size_t thread_scratch_size(size_t num_positions, size_t head_width) {
     size_t row = panels_of(num_positions) * PANEL;
-    return 3 * num_positions * roomy(head_width) + 2 * row * head_width + 2 * CHUNK * row;
+    return 3 * num_positions * whole_vectors(head_width) + 2 * row * head_width + 2 * CHUNK * row;
 }
 
 static Task task_of(const Batch *batch, size_t number) {
@@ -71,9 +70,9 @@ static Task task_of(const Batch *batch, size_t number) {
     };
 }
 
-/* Copies rows to where there is room behind each. */
+/* Copies rows to where there is room behind each for its last vector. */
 static Matrix roomy_copy(Matrix rows, size_t num_rows, size_t head_width, float *to) {
-    size_t stride = roomy(head_width);
+    size_t stride = whole_vectors(head_width);
     for (size_t r = 0; r < num_rows; r++)
         memcpy(to + r * stride, rows.numbers + r * rows.stride, head_width * sizeof(float));
     return (Matrix){to, stride};
@@ -85,11 +84,28 @@ static void clear_rows(float *rows, size_t stride, size_t begin, size_t end, siz
 
 /* ---- forward ---- */
 
+/* Adds the bias to a head's queries, keys and values. */
+static void add_bias(const Batch *batch, Task task) {
+    size_t width = batch->num_heads * task.head_width, stride = 3 * width;
+    for (size_t part = 0; part < 3; part++) {
+        const float *bias = batch->bias + part * width + task.head * task.head_width;
+        float *rows = batch->joint + (task.queries.numbers - batch->joint) + part * width;
+        for (size_t t = 0; t < task.num_positions; t++)
+            for (size_t k = 0; k < task.head_width; k += LANES) {
+                size_t num_real = task.head_width - k;
+                float *place = rows + t * stride + k;
+                store_first(place, load_first(place, num_real) + load_first(bias + k, num_real),
+                            num_real);
+            }
+    }
+}
+
 static void mix(const Batch *batch, Task task, float *scratch) {
     size_t width = batch->num_heads * task.head_width, n = task.num_positions;
     float *out = batch->mixed + task.text * batch->num_positions * width + task.head * task.head_width;
     float *log_totals =
         batch->log_totals + (task.text * batch->num_heads + task.head) * batch->num_positions;
+    if (batch->bias) add_bias(batch, task);
     Matrix values = roomy_copy(task.values, n, task.head_width, scratch);
     attend(task.queries, task.keys, values, n, (Range){0, n}, task.head_width, batch->is_causal,
            scratch + n * values.stride, out, width, log_totals);
@@ -99,19 +115,14 @@ static void mix(const Batch *batch, Task task, float *scratch) {
 /* ---- backward ---- */
 
 /* Turns the scores of one position into weights, and gradients of weights into those of scores.
- * Those that it may not see become 0, and one vector more, which the next positions reach into. */
+ * Those that it may not see become 0. */
 static void bend_back(float *scores, float *gradients, size_t num_visible, size_t num_scores,
-                      size_t row, float scale, float log_total, float mean_gradient) {
+                      float scale, float log_total, float mean_gradient) {
     for (size_t s = 0; s < num_scores; s += LANES) {
         vector weight = exponential(load(scores + s) * scale - log_total);
-        if (s + LANES > num_visible)
-            weight = where(lane_numbers() + (int)s < (int)num_visible, weight, (vector){0});
+        weight = only_first(weight, s < num_visible ? num_visible - s : 0);
         store(scores + s, weight);
         store(gradients + s, weight * (load(gradients + s) - mean_gradient) * scale);
-    }
-    if (num_scores < row) {
-        store(scores + num_scores, (vector){0});
-        store(gradients + num_scores, (vector){0});
     }
 }
 
@@ -123,7 +134,7 @@ typedef struct {
 } Desk;
 
 static Desk set_up(Task task, Matrix wanted, float *scratch) {
-    size_t n = task.num_positions, head_width = task.head_width, size = n * roomy(head_width);
+    size_t n = task.num_positions, head_width = task.head_width, size = n * whole_vectors(head_width);
     size_t row = panels_of(n) * PANEL;
     Desk desk = {
         .keys = roomy_copy(task.keys, n, head_width, scratch),
@@ -140,27 +151,38 @@ static Desk set_up(Task task, Matrix wanted, float *scratch) {
     return desk;
 }
 
-/* Products of a few rows with as many panels as hold what they see. */
-static void score(Matrix rows, size_t num_rows, const float *panels, size_t depth, size_t num_seen,
-                  float *out, size_t row) {
-    for (size_t s = 0; s < num_seen; s += PANEL)
-        any_block(num_rows, rows, (Matrix){panels + s * depth, PANEL}, depth, PANEL, (After){0},
-                  out + s, row);
+/* Products of a few rows with so many columns of panels. */
+static void score(Matrix rows, size_t num_rows, const float *panels, size_t depth,
+                  size_t num_scores, float *out, size_t row) {
+    for (size_t s = 0; s < num_scores; s += PANEL)
+        any_block(num_rows, rows, (Matrix){panels + s * depth, PANEL}, depth,
+                  at_most_a_panel(num_scores - s), (After){0}, out + s, row);
 }
 
 /* Adds to the gradients of some keys or values what the positions of a chunk ask of them: the
- * product of weights that lie as columns. */
+ * product of weights that lie as columns. The first to be added replaces what is there. */
 static void add_turned(const float *weights, size_t row, size_t num_rows, Matrix asking,
-                       size_t num_asking, size_t head_width, float *out, size_t out_stride) {
+                       size_t num_asking, size_t head_width, int is_first, float *out,
+                       size_t out_stride) {
     for (size_t k = 0; k < head_width; k += PANEL)
         stepping_block(num_rows, (Matrix){weights, 1}, row,
                        (Matrix){asking.numbers + k, asking.stride}, num_asking,
                        at_most_a_panel(head_width - k),
-                       (After){.residual = {out + k, out_stride}}, out + k, out_stride);
+                       (After){.residual = {is_first ? NULL : out + k, out_stride}}, out + k,
+                       out_stride);
 }
 
 static Matrix from_row(Matrix rows, size_t begin) {
     return (Matrix){rows.numbers + begin * rows.stride, rows.stride};
+}
+
+static void sum_columns(Matrix rows, size_t num_rows, size_t width, float *out) {
+    for (size_t c = 0; c < width; c += LANES) {
+        vector total = {0};
+        for (size_t r = 0; r < num_rows; r++)
+            total += load_first(rows.numbers + r * rows.stride + c, width - c);
+        store_first(out + c, total, width - c);
+    }
 }
 
 static void unmix(const Batch *batch, Task task, float *scratch) {
@@ -174,25 +196,24 @@ static void unmix(const Batch *batch, Task task, float *scratch) {
     float *key_gradient = query_gradient + width, *value_gradient = key_gradient + width;
     float scale = 1 / sqrtf((float)head_width);
     Desk desk = set_up(task, (Matrix){wanted, width}, scratch);
-    clear_rows(query_gradient, stride, n, batch->num_positions, head_width);
-    clear_rows(key_gradient, stride, 0, batch->num_positions, head_width);
-    clear_rows(value_gradient, stride, 0, batch->num_positions, head_width);
+    for (size_t part = 0; part < 3; part++)
+        clear_rows(query_gradient + part * width, stride, n, batch->num_positions, head_width);
 
     for (size_t chunk = 0; chunk < n; chunk += CHUNK) {
         size_t end = n - chunk < CHUNK ? n : chunk + CHUNK;
         for (size_t begin = chunk; begin < end; begin += MOST_ROWS) {
             size_t num_rows = end - begin < MOST_ROWS ? end - begin : MOST_ROWS;
             size_t num_seen = batch->is_causal ? begin + num_rows : n;
+            size_t num_scores = whole_vectors(num_seen);
             float *weights = desk.weights + (begin - chunk) * desk.row;
             float *gradients = desk.gradients + (begin - chunk) * desk.row;
-            score(from_row(desk.queries, begin), num_rows, desk.turned_keys, head_width, num_seen,
+            score(from_row(desk.queries, begin), num_rows, desk.turned_keys, head_width, num_scores,
                   weights, desk.row);
-            score(from_row(desk.wanted, begin), num_rows, desk.turned_values, head_width, num_seen,
-                  gradients, desk.row);
+            score(from_row(desk.wanted, begin), num_rows, desk.turned_values, head_width,
+                  num_scores, gradients, desk.row);
             for (size_t r = 0, t = begin; r < num_rows; r++, t++)
                 bend_back(weights + r * desk.row, gradients + r * desk.row,
-                          batch->is_causal ? t + 1 : n, panels_of(num_seen) * PANEL, desk.row,
-                          scale, log_totals[t],
+                          batch->is_causal ? t + 1 : n, num_scores, scale, log_totals[t],
                           product_of(mixed + t * width, wanted + t * width, head_width));
             for (size_t k = 0; k < head_width; k += PANEL)
                 any_block(num_rows, (Matrix){gradients, desk.row},
@@ -203,15 +224,20 @@ static void unmix(const Batch *batch, Task task, float *scratch) {
         for (size_t s = 0; s < (batch->is_causal ? end : n); s += MOST_ROWS) {
             size_t most = batch->is_causal ? end : n;
             size_t num_rows = most - s < MOST_ROWS ? most - s : MOST_ROWS;
-            /* Of a causal text only later positions ask. */
+            /* Of a causal text only later positions ask, and those of a chunk are the first. */
             size_t first = batch->is_causal && s > chunk ? s : chunk, num_asking = end - first;
+            int is_first = batch->is_causal ? s >= chunk : chunk == 0;
             size_t from = (first - chunk) * desk.row + s;
             add_turned(desk.gradients + from, desk.row, num_rows, from_row(desk.queries, first),
-                       num_asking, head_width, key_gradient + s * stride, stride);
+                       num_asking, head_width, is_first, key_gradient + s * stride, stride);
             add_turned(desk.weights + from, desk.row, num_rows, from_row(desk.wanted, first),
-                       num_asking, head_width, value_gradient + s * stride, stride);
+                       num_asking, head_width, is_first, value_gradient + s * stride, stride);
         }
     }
+    for (size_t part = 0; part < 3; part++)
+        sum_columns((Matrix){query_gradient + part * width, stride}, n, head_width,
+                    batch->bias_gradients + (task.text * 3 + part) * width +
+                        task.head * head_width);
 }
 
 /* ---- all heads of all texts ---- */
@@ -236,6 +262,9 @@ static void for_all(const Batch *batch, void (*act)(const Batch *, Task, float *
     Work work = {batch, act, 0};
     share_out(take_part, &work, batch->num_threads);
 }
+
+/* Whether there are threads to share it. */
+int has_threads(void) { return GOMP_parallel && omp_get_thread_num; }
 
 void attend_forward(const Batch *batch) { for_all(batch, mix); }
 

@@ -48,14 +48,15 @@ static void attend(Matrix queries, Matrix keys, Matrix values, size_t num_positi
         size_t place = asked.begin + begin;
         size_t num_seen = is_causal ? place + num_rows : num_positions;
         Matrix asking = {queries.numbers + begin * queries.stride, queries.stride};
-        /* Whole panels: what is behind the last one seen is a number, and becomes 0. */
-        for (size_t s = 0; s < num_seen; s += PANEL)
+        /* Whole vectors: what is behind the last one seen is a number, and becomes 0. */
+        size_t num_scores = whole_vectors(num_seen);
+        for (size_t s = 0; s < num_scores; s += PANEL)
             any_block(num_rows, asking, (Matrix){scratch + s * head_width, PANEL}, head_width,
-                      PANEL, (After){0}, scores + s, row);
+                      at_most_a_panel(num_scores - s), (After){0}, scores + s, row);
         for (size_t r = 0; r < num_rows; r++) {
             float most;
             totals[r] = soften(scores + r * row, is_causal ? place + r + 1 : num_seen,
-                               panels_of(num_seen) * PANEL, scale, &most);
+                               num_scores, scale, &most);
             if (log_totals) log_totals[begin + r] = most * scale + logf(totals[r]);
         }
         float *mixed = out + begin * out_stride;
@@ -64,7 +65,11 @@ static void attend(Matrix queries, Matrix keys, Matrix values, size_t num_positi
                       (Matrix){values.numbers + k, values.stride}, num_seen,
                       at_most_a_panel(head_width - k), (After){0}, mixed + k, out_stride);
         for (size_t r = 0; r < num_rows; r++)
-            for (size_t k = 0; k < head_width; k++) mixed[r * out_stride + k] *= 1 / totals[r];
+            for (size_t k = 0; k < head_width; k += LANES) {
+                float *place = mixed + r * out_stride + k;
+                store_first(place, load_first(place, head_width - k) * (1 / totals[r]),
+                            head_width - k);
+            }
     }
 }
 

@@ -10,11 +10,13 @@ class BatchFields(ctypes.Structure):
 
     _fields_ = (
         ("joint", c_void_p),
+        ("bias", c_void_p),
         ("lengths", c_void_p),
         ("mixed", c_void_p),
         ("log_totals", c_void_p),
         ("mixed_gradient", c_void_p),
         ("joint_gradient", c_void_p),
+        ("bias_gradients", c_void_p),
         ("num_texts", c_size_t),
         ("num_positions", c_size_t),
         ("num_heads", c_size_t),
@@ -30,6 +32,7 @@ def declare_attention(library: Any) -> bool:
     library.batch_size.argtypes, library.batch_size.restype = (), c_size_t
     library.thread_scratch_size.argtypes = (c_size_t, c_size_t)
     library.thread_scratch_size.restype = c_size_t
+    library.has_threads.argtypes, library.has_threads.restype = (), c_int
     for name in ("attend_forward", "attend_backward"):
         function = getattr(library, name)
         function.argtypes, function.restype = (POINTER(BatchFields),), None

@@ -10,9 +10,18 @@ import torch
 from torch import Tensor
 
 from headstart.models.kernels.attention import declare_attention
+from headstart.models.kernels.moved_rows import declare_moved_rows
+from headstart.models.kernels.relu import declare_relu
 from headstart.models.kernels.residual import declare_residual
 from headstart.models.kernels.rows import declare_rows
 
+DECLARATIONS = (
+    declare_rows,
+    declare_attention,
+    declare_residual,
+    declare_relu,
+    declare_moved_rows,
+)
 # The processors that they are built for, as PyTorch names them, and the name of each one's file.
 FILES = {"AVX512": "kernels.avx512.so", "AVX2": "kernels.avx2.so"}
 
@@ -33,9 +42,18 @@ def compiled_kernels() -> Any | None:
 def load_kernels(path: Path) -> Any:
     """Returns the functions of one file, with what each takes and returns."""
     library = ctypes.CDLL(str(path))
-    if not all(declare(library) for declare in (declare_rows, declare_attention, declare_residual)):
+    if not all(declare(library) for declare in DECLARATIONS):
         raise OSError(f"{path} was built from another version; install the package again")
     return library
+
+
+@cache
+def shares_threads(kernels: Any) -> bool:
+    """Whether compiled code works with PyTorch's threads; where it cannot, one line says so."""
+    if kernels.has_threads():
+        return True
+    logging.getLogger(__name__).info("PyTorch learns without compiled kernels on several threads")
+    return False
 
 
 def serves_learning(hidden: Tensor) -> bool:
@@ -43,4 +61,11 @@ def serves_learning(hidden: Tensor) -> bool:
     is_plain = hidden.device.type == "cpu" and hidden.dtype == torch.float32
     is_half = torch.is_autocast_enabled("cpu")
     is_learning = torch.is_grad_enabled() and not torch.compiler.is_compiling()
-    return is_plain and is_learning and not is_half and compiled_kernels() is not None
+    if not is_plain or is_half or not is_learning or (kernels := compiled_kernels()) is None:
+        return False
+    return torch.get_num_threads() == 1 or shares_threads(kernels)
+
+
+def address_of(tensor: Tensor | None) -> int | None:
+    """Returns where the numbers of a tensor lie; nothing where there is none."""
+    return None if tensor is None else tensor.data_ptr()

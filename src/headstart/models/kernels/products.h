@@ -56,11 +56,11 @@ ALWAYS_INLINE void block(const int num_rows, const int num_vectors, Matrix rows,
 #define ROWS(n)                                                 \
     case n:                                                     \
         if (num_columns > 2 * LANES)                            \
-            block(n, 3, rows, step, weights, depth, sums, PANEL); \
+            block(n, 3, rows, step, weights, depth, to, to_stride); \
         else if (num_columns > LANES)                           \
-            block(n, 2, rows, step, weights, depth, sums, PANEL); \
+            block(n, 2, rows, step, weights, depth, to, to_stride); \
         else                                                    \
-            block(n, 1, rows, step, weights, depth, sums, PANEL); \
+            block(n, 1, rows, step, weights, depth, to, to_stride); \
         break;
 
 /* Multiplies a few rows by at most a panel of columns, and does what is to be done after. */
@@ -69,12 +69,16 @@ ALWAYS_INLINE void stepping_block(size_t num_rows, Matrix rows, size_t step, Mat
                                   size_t out_stride) {
     /* Whole vectors, of which only what is real is taken on. */
     float sums[MOST_ROWS * PANEL];
+    int is_all = !after.bias && !after.is_relu && !after.residual.numbers && num_columns % LANES == 0;
+    float *to = is_all ? out : sums;
+    size_t to_stride = is_all ? out_stride : PANEL;
     switch (num_rows) {
         ROWS(1) ROWS(2) ROWS(3) ROWS(4)
 #if MOST_ROWS > 4
         ROWS(5) ROWS(6) ROWS(7) ROWS(8) ROWS(9)
 #endif
     }
+    if (is_all) return;
     for (size_t r = 0; r < num_rows; r++) {
         const float *residual = after.residual.numbers;
         if (residual) residual += r * after.residual.stride;
@@ -97,6 +101,11 @@ static void any_block(size_t num_rows, Matrix rows, Matrix weights, size_t depth
 ALWAYS_INLINE size_t panels_of(size_t num_columns) { return (num_columns + PANEL - 1) / PANEL; }
 
 ALWAYS_INLINE size_t blocks_of(size_t num_rows) { return (num_rows + MOST_ROWS - 1) / MOST_ROWS; }
+
+/* As many numbers as fill the vectors that hold these. */
+ALWAYS_INLINE size_t whole_vectors(size_t num_numbers) {
+    return (num_numbers + LANES - 1) / LANES * LANES;
+}
 
 ALWAYS_INLINE size_t at_most_a_panel(size_t num_columns) {
     return num_columns < PANEL ? num_columns : PANEL;

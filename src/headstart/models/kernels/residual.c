@@ -1,11 +1,10 @@
-/* What follows a branch of a layer that learns: dropout, the sum with what the branch read, and the
- * norm of the sum, forward and backward, each in one pass over memory.
+/* What follows a branch of a layer that learns: its bias, dropout, the sum with what the branch
+ * read, and the norm of the sum, forward and backward, each in one pass over memory.
  *
  * `learned_residual.py` fills in `Residual`; the tests hold what comes out to PyTorch's own.
  */
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,107 +13,120 @@
 
 typedef struct {
     const float *hidden, *branch;
-    const int16_t *draws; /* one for each number of the branch; without them none is dropped */
-    int lowest_kept;      /* draws below it drop their numbers */
+    const float *bias;    /* added to each row of the branch; nothing where there is none */
+    uint64_t seed;        /* which numbers of the branch are dropped is a function of it */
+    uint32_t lowest_kept; /* draws below it drop their numbers; 0 drops none */
     float kept_factor;    /* what the others are multiplied by */
     const float *gain, *shift;
     float epsilon;
     float *normed, *distances, *scales; /* a norm is distances from the mean, each row's to scale */
     const float *normed_gradient;       /* only backward, as is what follows */
     float *hidden_gradient, *branch_gradient;
-    float *gain_gradients, *shift_gradients; /* a row for each thread, of zeros */
-    size_t num_rows, width, num_threads;
+    float *gain_gradients, *shift_gradients, *bias_gradients; /* a row for each part, of zeros */
+    size_t num_rows, width, num_parts;
 } Residual;
 
-/* What `learned_residual.py` must agree with. */
+/* What `residual.py` must agree with. */
 size_t residual_size(void) { return sizeof(Residual); }
 
-/* Which rows are one thread's. Parts are as many as were asked for, however many threads come. */
-typedef struct {
-    const Residual *residual;
-    void (*act)(const Residual *, size_t begin, size_t end, size_t part);
-    atomic_size_t num_begun;
-} Work;
-
-static void take_rows(void *with, size_t thread) {
-    (void)thread;
-    Work *work = with;
-    const Residual *residual = work->residual;
-    size_t part, num_rows = residual->num_rows, num_parts = residual->num_threads;
-    while ((part = atomic_fetch_add(&work->num_begun, 1)) < num_parts)
-        work->act(residual, num_rows * part / num_parts, num_rows * (part + 1) / num_parts, part);
+/* Bits that look drawn, a function of a seed and a number's place: a hash whose steps can be undone
+ * (with multipliers that Wellons's search found), once for the place, once more for all of the seed. */
+ALWAYS_INLINE bits scrambled(bits number) {
+    number ^= number >> 16;
+    number *= 0x21f0aaadu;
+    number ^= number >> 15;
+    number *= 0xd35a2d97u;
+    return number ^ (number >> 15);
 }
 
-static void add_dropped(const Residual *residual, size_t place, float *restrict sum) {
-    const float *restrict hidden = residual->hidden + place, *restrict branch = residual->branch + place;
-    size_t width = residual->width;
-    if (!residual->draws) {
-        for (size_t c = 0; c < width; c++) sum[c] = hidden[c] + branch[c];
-        return;
-    }
-    const int16_t *restrict draws = residual->draws + place;
-    float factor = residual->kept_factor;
-    int lowest = residual->lowest_kept;
-    for (size_t c = 0; c < width; c++)
-        sum[c] = hidden[c] + branch[c] * (draws[c] >= lowest ? factor : 0);
+ALWAYS_INLINE bits drawn_at(uint64_t seed, size_t place) {
+    bits number = (bits)lane_numbers() + (unsigned)place + (unsigned)seed;
+    return scrambled(scrambled(number) ^ ((unsigned)(seed >> 32) + (unsigned)(place >> 32)));
 }
 
-static void norm_rows(const Residual *residual, size_t begin, size_t end, size_t part) {
+/* What is left of the numbers of a branch. */
+ALWAYS_INLINE vector kept(const Residual *residual, size_t place, vector numbers) {
+    if (!residual->lowest_kept) return numbers;
+    whole is_kept = drawn_at(residual->seed, place) >= residual->lowest_kept;
+    return numbers * where(is_kept, all(residual->kept_factor), (vector){0});
+}
+
+static void norm_rows(const void *with, size_t begin, size_t end, size_t part) {
     (void)part;
+    const Residual *residual = with;
+    const float *bias = residual->bias, *gain = residual->gain, *shift = residual->shift;
     size_t width = residual->width;
-    const float *restrict gain = residual->gain, *restrict shift = residual->shift;
     for (size_t r = begin; r < end; r++) {
-        float *restrict distance = residual->distances + r * width;
-        float *restrict normed = residual->normed + r * width;
-        add_dropped(residual, r * width, distance);
-        float mean = sum_of(distance, width) / width;
+        float *distances = residual->distances + r * width;
+        vector total = {0};
+        for (size_t c = 0; c < width; c += LANES) {
+            size_t place = r * width + c, num_real = width - c;
+            vector branch = load_first(residual->branch + place, num_real);
+            if (bias) branch += load_first(bias + c, num_real);
+            vector sum = load_first(residual->hidden + place, num_real) +
+                         kept(residual, place, branch);
+            total += sum;
+            store_first(distances + c, sum, num_real);
+        }
+        float mean = sum_of_lanes(total) / width;
         float scale =
-            1 / sqrtf(sum_of_squares(distance, width, mean) / width + residual->epsilon);
+            1 / sqrtf(sum_of_squares(distances, width, mean) / width + residual->epsilon);
         residual->scales[r] = scale;
-        for (size_t c = 0; c < width; c++) {
-            distance[c] = (distance[c] - mean) * scale;
-            normed[c] = distance[c] * gain[c] + (shift ? shift[c] : 0);
+        for (size_t c = 0; c < width; c += LANES) {
+            size_t num_real = width - c;
+            vector distance = (load_first(distances + c, num_real) - mean) * scale;
+            vector normed = distance * load_first(gain + c, num_real);
+            if (shift) normed += load_first(shift + c, num_real);
+            store_first(distances + c, distance, num_real);
+            store_first(residual->normed + r * width + c, normed, num_real);
         }
     }
 }
 
-static void drop_gradient(const Residual *residual, size_t place) {
-    const float *restrict from = residual->hidden_gradient + place;
-    float *restrict to = residual->branch_gradient + place, factor = residual->kept_factor;
-    const int16_t *restrict draws = residual->draws + place;
-    int lowest = residual->lowest_kept;
-    for (size_t c = 0; c < residual->width; c++)
-        to[c] = from[c] * (draws[c] >= lowest ? factor : 0);
+ALWAYS_INLINE void add_to(float *sums, vector numbers, size_t num_real) {
+    store_first(sums, load_first(sums, num_real) + numbers, num_real);
 }
 
-static void unnorm_rows(const Residual *residual, size_t begin, size_t end, size_t part) {
+static void unnorm_rows(const void *with, size_t begin, size_t end, size_t part) {
+    const Residual *residual = with;
     size_t width = residual->width;
-    const float *restrict gain = residual->gain;
-    float *restrict gain_gradient = residual->gain_gradients + part * width;
-    float *restrict shift_gradient = residual->shift_gradients + part * width;
+    const float *gain = residual->gain;
+    float *gain_gradient = residual->gain_gradients + part * width;
+    float *shift_gradient = residual->shift_gradients + part * width;
+    float *bias_gradient = residual->bias_gradients + part * width;
     for (size_t r = begin; r < end; r++) {
-        const float *restrict distance = residual->distances + r * width;
-        const float *restrict wanted = residual->normed_gradient + r * width;
-        float *restrict gradient = residual->hidden_gradient + r * width, scale = residual->scales[r];
-        for (size_t c = 0; c < width; c++) {
-            gradient[c] = wanted[c] * gain[c];
-            gain_gradient[c] += wanted[c] * distance[c];
-            shift_gradient[c] += wanted[c];
+        const float *distances = residual->distances + r * width;
+        const float *normed_gradient = residual->normed_gradient + r * width;
+        float scale = residual->scales[r];
+        vector total = {0}, total_along = {0};
+        for (size_t c = 0; c < width; c += LANES) {
+            size_t num_real = width - c;
+            vector wanted = load_first(normed_gradient + c, num_real);
+            vector distance = load_first(distances + c, num_real);
+            vector gradient = wanted * load_first(gain + c, num_real);
+            total += gradient;
+            total_along += gradient * distance;
+            add_to(gain_gradient + c, wanted * distance, num_real);
+            add_to(shift_gradient + c, wanted, num_real);
         }
-        float mean = sum_of(gradient, width) / width;
-        float along = product_of(gradient, distance, width) / width;
-        for (size_t c = 0; c < width; c++)
-            gradient[c] = (gradient[c] - mean - distance[c] * along) * scale;
-        if (residual->draws) drop_gradient(residual, r * width);
+        float mean = sum_of_lanes(total) / width, along = sum_of_lanes(total_along) / width;
+        for (size_t c = 0; c < width; c += LANES) {
+            size_t place = r * width + c, num_real = width - c;
+            vector gradient =
+                load_first(normed_gradient + c, num_real) * load_first(gain + c, num_real);
+            gradient = (gradient - mean - load_first(distances + c, num_real) * along) * scale;
+            store_first(residual->hidden_gradient + place, gradient, num_real);
+            gradient = kept(residual, place, gradient);
+            store_first(residual->branch_gradient + place, gradient, num_real);
+            add_to(bias_gradient + c, gradient, num_real);
+        }
     }
 }
 
 void residual_forward(const Residual *residual) {
-    Work work = {residual, norm_rows, 0};
-    share_out(take_rows, &work, residual->num_threads);
+    share_rows(norm_rows, residual, residual->num_rows, residual->num_parts);
 }
 
 void residual_backward(const Residual *residual) {
-    Work work = {residual, unnorm_rows, 0};
-    share_out(take_rows, &work, residual->num_threads);
+    share_rows(unnorm_rows, residual, residual->num_rows, residual->num_parts);
 }

@@ -1,7 +1,7 @@
 """The compiled residual of `residual.c`: what it is called with."""
 
 import ctypes
-from ctypes import POINTER, c_float, c_int, c_size_t, c_void_p
+from ctypes import POINTER, c_float, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any
 
 
@@ -11,8 +11,9 @@ class ResidualFields(ctypes.Structure):
     _fields_ = (
         ("hidden", c_void_p),
         ("branch", c_void_p),
-        ("draws", c_void_p),
-        ("lowest_kept", c_int),
+        ("bias", c_void_p),
+        ("seed", c_uint64),
+        ("lowest_kept", c_uint32),
         ("kept_factor", c_float),
         ("gain", c_void_p),
         ("shift", c_void_p),
@@ -25,9 +26,10 @@ class ResidualFields(ctypes.Structure):
         ("branch_gradient", c_void_p),
         ("gain_gradients", c_void_p),
         ("shift_gradients", c_void_p),
+        ("bias_gradients", c_void_p),
         ("num_rows", c_size_t),
         ("width", c_size_t),
-        ("num_threads", c_size_t),
+        ("num_parts", c_size_t),
     )
 
 

@@ -4,7 +4,9 @@
 #ifndef HEADSTART_VECTORS_H
 #define HEADSTART_VECTORS_H
 
+#include <immintrin.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #if defined(__AVX512F__)
 #define LANES 16
@@ -25,19 +27,33 @@ ALWAYS_INLINE vector load(const float *from) { return *(const vector *)from; }
 
 ALWAYS_INLINE void store(float *to, vector numbers) { *(vector *)to = numbers; }
 
-/* Loads the first numbers alone, or stores them: what stands behind them is somebody else's. */
-ALWAYS_INLINE vector load_first(const float *from, size_t num_loaded) {
-    vector numbers = {0};
-    if (num_loaded >= LANES) return load(from);
-    for (size_t lane = 0; lane < num_loaded; lane++) numbers[lane] = from[lane];
+/* The number of each lane. */
+ALWAYS_INLINE whole lane_numbers(void) {
+    whole numbers;
+    for (int lane = 0; lane < LANES; lane++) numbers[lane] = lane;
     return numbers;
+}
+
+/* Loads the first numbers alone, or stores them: what stands behind them is somebody else's. The
+ * lanes behind those that are loaded are 0. */
+ALWAYS_INLINE vector load_first(const float *from, size_t num_loaded) {
+    if (num_loaded >= LANES) return load(from);
+#if defined(__AVX512F__)
+    return (vector)_mm512_maskz_loadu_ps((__mmask16)((1u << num_loaded) - 1), from);
+#else
+    return (vector)_mm256_maskload_ps(from, (__m256i)(lane_numbers() < (int)num_loaded));
+#endif
 }
 
 ALWAYS_INLINE void store_first(float *to, vector numbers, size_t num_stored) {
     if (num_stored >= LANES)
         store(to, numbers);
     else
-        for (size_t lane = 0; lane < num_stored; lane++) to[lane] = numbers[lane];
+#if defined(__AVX512F__)
+        _mm512_mask_storeu_ps(to, (__mmask16)((1u << num_stored) - 1), (__m512)numbers);
+#else
+        _mm256_maskstore_ps(to, (__m256i)(lane_numbers() < (int)num_stored), (__m256)numbers);
+#endif
 }
 
 ALWAYS_INLINE vector all(float number) { return (vector){0} + number; }
@@ -49,14 +65,12 @@ ALWAYS_INLINE vector where(whole is_so, vector one, vector other) {
 /* Of two that cannot be compared the second, so that what is no number stays none. */
 ALWAYS_INLINE vector larger(vector one, vector other) { return where(one > other, one, other); }
 
-ALWAYS_INLINE vector size_of(vector numbers) { return (vector)((whole)numbers & 0x7fffffff); }
-
-/* The number of each lane. */
-ALWAYS_INLINE whole lane_numbers(void) {
-    whole numbers;
-    for (int lane = 0; lane < LANES; lane++) numbers[lane] = lane;
-    return numbers;
+/* The first lanes alone, and 0 behind them. */
+ALWAYS_INLINE vector only_first(vector numbers, size_t num_kept) {
+    return num_kept >= LANES ? numbers : where(lane_numbers() < (int)num_kept, numbers, (vector){0});
 }
+
+ALWAYS_INLINE vector size_of(vector numbers) { return (vector)((whole)numbers & 0x7fffffff); }
 
 /* The vector whose lanes are those of a pair by their numbers, the second's from LANES on. */
 #if defined(__clang__)
@@ -105,34 +119,25 @@ ALWAYS_INLINE void turn(vector square[LANES]) {
 
 ALWAYS_INLINE float sum_of(const float *row, size_t width) {
     vector totals = {0};
-    size_t column = 0;
-    for (; column + LANES <= width; column += LANES) totals += load(row + column);
-    float sum = sum_of_lanes(totals);
-    for (; column < width; column++) sum += row[column];
-    return sum;
+    for (size_t c = 0; c < width; c += LANES) totals += load_first(row + c, width - c);
+    return sum_of_lanes(totals);
 }
 
 ALWAYS_INLINE float sum_of_squares(const float *row, size_t width, float mean) {
     vector totals = {0};
-    size_t column = 0;
-    for (; column + LANES <= width; column += LANES) {
-        vector distance = load(row + column) - mean;
+    for (size_t c = 0; c < width; c += LANES) {
+        vector distance = only_first(load_first(row + c, width - c) - mean, width - c);
         totals += distance * distance;
     }
-    float sum = sum_of_lanes(totals);
-    for (; column < width; column++) sum += (row[column] - mean) * (row[column] - mean);
-    return sum;
+    return sum_of_lanes(totals);
 }
 
 /* The sum of the products of two rows. */
 ALWAYS_INLINE float product_of(const float *one, const float *other, size_t width) {
     vector totals = {0};
-    size_t column = 0;
-    for (; column + LANES <= width; column += LANES)
-        totals += load(one + column) * load(other + column);
-    float sum = sum_of_lanes(totals);
-    for (; column < width; column++) sum += one[column] * other[column];
-    return sum;
+    for (size_t c = 0; c < width; c += LANES)
+        totals += load_first(one + c, width - c) * load_first(other + c, width - c);
+    return sum_of_lanes(totals);
 }
 
 /* e to the power of numbers that are at most 0: two to a whole power, times a polynomial of what

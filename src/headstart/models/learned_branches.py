@@ -1,0 +1,234 @@
+"""The branches of a layer that learns on a processor in single precision, each one node of a graph.
+
+Products are PyTorch's own. What stands between them is compiled code that is told the biases, so
+that nothing passes over memory for those alone; and where two gradients meet, the product that
+makes the second adds it to the first. What a branch means is said by `blocks.py`.
+
+Legend: B batch, T positions, N positions of all rows, D width, E three times the width, F inner
+width.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from headstart.models.attention import SelfAttention
+from headstart.models.dropout import Dropout
+from headstart.models.feed_forward import FeedForward
+from headstart.models.kernels.library import serves_learning
+from headstart.models.layouts import Linear
+from headstart.models.learned_attention import Mix, is_faster, is_known, mix, unmix
+from headstart.models.learned_relu import bend, unbend
+from headstart.models.learned_residual import (
+    Dropping,
+    Norming,
+    new_dropping,
+    normed_sum,
+    unnormed,
+)
+from headstart.models.masks import Visibility
+
+
+def can_attend_as_one(
+    attention: SelfAttention, norm: nn.Module, hidden_BTD: Tensor, visibility: Visibility
+) -> bool:
+    """Whether something is learned by attention that compiled code knows."""
+    if not serves_learning(hidden_BTD) or not is_known(visibility):
+        return False
+    head_width = hidden_BTD.shape[-1] // attention.num_heads
+    products = attention.query_key_value, attention.output
+    return is_faster(head_width, visibility) and are_plain(attention, norm, *products)
+
+
+def can_feed_as_one(feed_forward: nn.Module, norm: nn.Module, hidden_BTD: Tensor) -> bool:
+    """Whether something is learned by a feed-forward that is one of these."""
+    if not serves_learning(hidden_BTD) or not isinstance(feed_forward, FeedForward):
+        return False
+    is_bent = feed_forward.activation in {F.relu, F.gelu}
+    return is_bent and are_plain(feed_forward, norm, feed_forward.inner, feed_forward.output)
+
+
+def are_plain(branch: nn.Module, norm: nn.Module, *products: nn.Module) -> bool:
+    """Whether a branch has the parts it was made with, and nobody listens to any of them."""
+    is_usual = type(norm) is nn.LayerNorm and all(type(part) is Linear for part in products)
+    return is_usual and not any(
+        part._forward_hooks or part._forward_pre_hooks or part._backward_hooks
+        for part in (branch, norm, *products)
+    )
+
+
+def attended_sum(
+    attention: SelfAttention,
+    norm: nn.Module,
+    dropout: Dropout,
+    hidden_BTD: Tensor,
+    visibility: Visibility,
+) -> Tensor:
+    """Returns vectors with what attention adds to them, normed. Shape (B, T, D)."""
+    assert isinstance(norm, nn.LayerNorm)
+    joint, output = attention.query_key_value, attention.output
+    normed_BTD: Tensor = _AttendedSum.apply(  # type: ignore[no-untyped-call]
+        hidden_BTD,
+        *(joint.weight, joint.bias, output.weight, output.bias, norm.weight, norm.bias),
+        AttentionSetting(attention.num_heads, visibility),
+        new_dropping(dropout),
+        norm.eps,
+    )
+    return normed_BTD
+
+
+def fed_sum(
+    feed_forward: nn.Module, norm: nn.Module, dropout: Dropout, hidden_BTD: Tensor
+) -> Tensor:
+    """Returns vectors with what a feed-forward adds to them, normed. Shape (B, T, D)."""
+    assert isinstance(feed_forward, FeedForward)
+    assert isinstance(norm, nn.LayerNorm)
+    inner, output = feed_forward.inner, feed_forward.output
+    is_relu = feed_forward.activation is F.relu
+    normed_BTD: Tensor = _FedSum.apply(  # type: ignore[no-untyped-call]
+        hidden_BTD,
+        *(inner.weight, inner.bias, output.weight, output.bias, norm.weight, norm.bias),
+        is_relu,
+        new_dropping(dropout),
+        norm.eps,
+    )
+    return normed_BTD
+
+
+class AttentionSetting(NamedTuple):
+    """What attention does that nothing learns."""
+
+    num_heads: int
+    visibility: Visibility
+
+
+class _AttendedSum(torch.autograd.Function):
+    """LayerNorm(x + dropout(attention(x)))."""
+
+    @staticmethod
+    def forward(  # noqa: PLR0913 - what learns has to be an argument
+        ctx: Any,
+        hidden_BTD: Tensor,
+        joint_ED: Tensor,
+        joint_bias_E: Tensor | None,
+        output_DD: Tensor,
+        output_bias_D: Tensor | None,
+        gain_D: Tensor,
+        shift_D: Tensor | None,
+        setting: AttentionSetting,
+        dropping: Dropping,
+        epsilon: float,
+    ) -> Tensor:
+        """Returns the norm of the sum, and keeps what its gradients need."""
+        hidden_ND = hidden_BTD.flatten(0, 1).contiguous()
+        joint_BTE = (hidden_ND @ joint_ED.t()).view(*hidden_BTD.shape[:2], -1)
+        found = mix(joint_BTE, joint_bias_E, *setting)
+        branch_ND = found.mixed_BTD.flatten(0, 1) @ output_DD.t()
+        norming = Norming(output_bias_D, dropping, gain_D, shift_D, epsilon)
+        normed_ND, distance_ND, scale_N = normed_sum(hidden_ND, branch_ND, norming)
+        ctx.setting, ctx.dropping, ctx.epsilon = setting, dropping, epsilon
+        ctx.save_for_backward(hidden_ND, joint_ED, output_DD, gain_D, *found, distance_ND, scale_N)
+        return normed_ND.view(hidden_BTD.shape)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient_BTD: Tensor) -> tuple[Tensor | None, ...]:
+        """Returns the gradients of what is read and of all that learns."""
+        hidden_ND, joint_ED, output_DD, gain_D, *rest = ctx.saved_tensors
+        *kept_of_mix, distance_ND, scale_N = rest
+        found = Mix(*kept_of_mix)
+        norming = Norming(None, ctx.dropping, gain_D, None, ctx.epsilon)
+        of_sum = unnormed(rows_of(gradient_BTD), distance_ND, scale_N, norming)
+        mixed_gradient_BTD = (of_sum.branch_ND @ output_DD).view_as(found.mixed_BTD)
+        joint_gradient_BTE, joint_bias_E = unmix(found, ctx.setting.visibility, mixed_gradient_BTD)
+        joint_gradient_NE = joint_gradient_BTE.flatten(0, 1)
+        of_weights = (
+            joint_gradient_NE.t() @ hidden_ND,
+            joint_bias_E,
+            of_sum.branch_ND.t() @ found.mixed_BTD.flatten(0, 1),
+            of_sum.bias_D,
+            of_sum.gain_D,
+            of_sum.shift_D,
+        )
+        # Last, since it may lie where the branch's gradient does.
+        hidden_gradient_ND = of_sum.hidden_ND.addmm_(joint_gradient_NE, joint_ED)
+        return asked_for(ctx, hidden_gradient_ND.view_as(gradient_BTD), *of_weights)
+
+
+class _FedSum(torch.autograd.Function):
+    """LayerNorm(x + dropout(feed_forward(x)))."""
+
+    @staticmethod
+    def forward(  # noqa: PLR0913 - what learns has to be an argument
+        ctx: Any,
+        hidden_BTD: Tensor,
+        inner_FD: Tensor,
+        inner_bias_F: Tensor | None,
+        output_DF: Tensor,
+        output_bias_D: Tensor | None,
+        gain_D: Tensor,
+        shift_D: Tensor | None,
+        is_relu: bool,  # noqa: FBT001 - PyTorch knows places alone
+        dropping: Dropping,
+        epsilon: float,
+    ) -> Tensor:
+        """Returns the norm of the sum, and keeps what its gradients need."""
+        hidden_ND = hidden_BTD.flatten(0, 1).contiguous()
+        inner_NF = hidden_ND @ inner_FD.t()
+        if is_relu:
+            bend(inner_NF, inner_bias_F)
+            bent_NF = inner_NF
+        else:
+            bent_NF = F.gelu(inner_NF if inner_bias_F is None else inner_NF.add_(inner_bias_F))
+        branch_ND = bent_NF @ output_DF.t()
+        norming = Norming(output_bias_D, dropping, gain_D, shift_D, epsilon)
+        normed_ND, distance_ND, scale_N = normed_sum(hidden_ND, branch_ND, norming)
+        ctx.is_relu, ctx.dropping, ctx.epsilon = is_relu, dropping, epsilon
+        ctx.save_for_backward(
+            *(hidden_ND, inner_FD, output_DF, gain_D),
+            *(inner_NF, bent_NF, distance_ND, scale_N),
+        )
+        return normed_ND.view(hidden_BTD.shape)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient_BTD: Tensor) -> tuple[Tensor | None, ...]:
+        """Returns the gradients of what is read and of all that learns."""
+        hidden_ND, inner_FD, output_DF, gain_D, *rest = ctx.saved_tensors
+        inner_NF, bent_NF, distance_ND, scale_N = rest
+        norming = Norming(None, ctx.dropping, gain_D, None, ctx.epsilon)
+        of_sum = unnormed(rows_of(gradient_BTD), distance_ND, scale_N, norming)
+        inner_gradient_NF = of_sum.branch_ND @ output_DF
+        if ctx.is_relu:
+            inner_bias_F = unbend(bent_NF, inner_gradient_NF)
+        else:
+            inner_gradient_NF = torch.ops.aten.gelu_backward(inner_gradient_NF, inner_NF)
+            inner_bias_F = inner_gradient_NF.sum(dim=0)
+        of_weights = (
+            inner_gradient_NF.t() @ hidden_ND,
+            inner_bias_F,
+            of_sum.branch_ND.t() @ bent_NF,
+            of_sum.bias_D,
+            of_sum.gain_D,
+            of_sum.shift_D,
+        )
+        # Last, since it may lie where the branch's gradient does.
+        hidden_gradient_ND = of_sum.hidden_ND.addmm_(inner_gradient_NF, inner_FD)
+        return asked_for(ctx, hidden_gradient_ND.view_as(gradient_BTD), *of_weights)
+
+
+def rows_of(gradient_BTD: Tensor) -> Tensor:
+    """Returns a vector after the other, as compiled code reads them. Shape (N, D)."""
+    return gradient_BTD.flatten(0, 1).contiguous()
+
+
+def asked_for(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+    """Returns a gradient for each input that wants one, of which the first are given."""
+    missing = [None] * (len(ctx.needs_input_grad) - len(gradients))
+    return tuple(
+        gradient if is_wanted else None
+        for gradient, is_wanted in zip([*gradients, *missing], ctx.needs_input_grad, strict=True)
+    )
