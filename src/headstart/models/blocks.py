@@ -14,6 +14,7 @@ from headstart.models.config import TrunkConfig
 from headstart.models.dropout import Dropout
 from headstart.models.feed_forward import new_feed_forward
 from headstart.models.learned_branches import (
+    Sum,
     attended_sum,
     can_attend_as_one,
     can_feed_as_one,
@@ -114,20 +115,20 @@ class Block(nn.Module):
         self, hidden_BTD: Tensor, visibility: Visibility, rotation: Rotation | None
     ) -> Tensor:
         """Returns the vectors after attention."""
-        attention, norm = self.attention, self.attention_norm
+        attention, after = self.attention, Sum(self.dropout, self.attention_norm)
         may_be_one = not self.is_pre_norm and rotation is None
-        if may_be_one and can_attend_as_one(attention, norm, hidden_BTD, visibility):
-            return attended_sum(attention, norm, self.dropout, hidden_BTD, visibility)
+        if may_be_one and can_attend_as_one(attention, after, hidden_BTD, visibility):
+            return attended_sum(attention, after, hidden_BTD, visibility)
         return self._residual(
-            hidden_BTD, norm, lambda read_BTD: attention(read_BTD, visibility, rotation)
+            hidden_BTD, after.norm, lambda read_BTD: attention(read_BTD, visibility, rotation)
         )
 
     def _fed(self, hidden_BTD: Tensor) -> Tensor:
         """Returns the vectors after the feed-forward."""
-        feed_forward, norm = self.feed_forward, self.feed_forward_norm
-        if not self.is_pre_norm and can_feed_as_one(feed_forward, norm, hidden_BTD):
-            return fed_sum(feed_forward, norm, self.dropout, hidden_BTD)
-        return self._residual(hidden_BTD, norm, feed_forward)
+        feed_forward, after = self.feed_forward, Sum(self.dropout, self.feed_forward_norm)
+        if not self.is_pre_norm and can_feed_as_one(feed_forward, after, hidden_BTD):
+            return fed_sum(feed_forward, after, hidden_BTD)
+        return self._residual(hidden_BTD, after.norm, feed_forward)
 
     def _residual(self, hidden_BTD: Tensor, norm: nn.Module, branch: Branch) -> Tensor:
         """Adds to the vectors what a branch makes of them, normed before it or after the sum."""

@@ -3,12 +3,16 @@
 PyTorch draws one number after another on many of them, which took a sixth of a step of fine-tuning
 (docs/log.md). Here a draw has 16 bits, and four of them come at once from a fast generator that
 PyTorch's own seeds: the same seed gives the same draws, and nothing is kept of them between steps.
+Where compiled code serves, it draws by itself.
 """
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+from headstart.models.kernels.library import serves_learning
+from headstart.models.learned_dropout import NONE_DROPPED, Dropping, dropped, new_dropping
 
 # The values that a draw may have, and how many draws one number of the generator holds.
 NUM_VALUES, DRAWS_PER_NUMBER = 1 << 16, 4
@@ -27,7 +31,14 @@ class Dropout(nn.Module):
             return input
         if input.device.type != "cpu" or torch.compiler.is_compiling():
             return F.dropout(input, self.share)
+        if serves_learning(input):
+            return dropped(input, self.new_dropping())
         return input * drawn_factors(input.shape, self.share, input.dtype)
+
+    def new_dropping(self) -> Dropping:
+        """Draws which numbers compiled code drops, while a model learns."""
+        is_off = not self.training or self.share == 0
+        return NONE_DROPPED if is_off else new_dropping(self.share, drawn_seed())
 
     def extra_repr(self) -> str:
         """Returns what a printed model says of it."""

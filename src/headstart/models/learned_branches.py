@@ -8,6 +8,7 @@ Legend: B batch, T positions, N positions of all rows, D width, E three times th
 width.
 """
 
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import torch
@@ -21,70 +22,98 @@ from headstart.models.feed_forward import FeedForward
 from headstart.models.kernels.library import serves_learning
 from headstart.models.layouts import Linear
 from headstart.models.learned_attention import Mix, is_faster, is_known, mix, unmix
+from headstart.models.learned_dropout import Dropping
 from headstart.models.learned_relu import bend, unbend
 from headstart.models.learned_residual import (
-    Dropping,
     Norming,
-    new_dropping,
     normed_sum,
     unnormed,
 )
 from headstart.models.masks import Visibility
 
 
+class Sum(NamedTuple):
+    """What makes a sum of vectors and what a branch makes of them."""
+
+    dropout: nn.Module
+    norm: nn.Module
+
+
 def can_attend_as_one(
-    attention: SelfAttention, norm: nn.Module, hidden_BTD: Tensor, visibility: Visibility
+    attention: SelfAttention, after: Sum, hidden_BTD: Tensor, visibility: Visibility
 ) -> bool:
     """Whether something is learned by attention that compiled code knows."""
     if not serves_learning(hidden_BTD) or not is_known(visibility):
         return False
     head_width = hidden_BTD.shape[-1] // attention.num_heads
     products = attention.query_key_value, attention.output
-    return is_faster(head_width, visibility) and are_plain(attention, norm, *products)
+    return is_faster(head_width, visibility) and are_plain(attention, after, products)
 
 
-def can_feed_as_one(feed_forward: nn.Module, norm: nn.Module, hidden_BTD: Tensor) -> bool:
+def can_feed_as_one(feed_forward: nn.Module, after: Sum, hidden_BTD: Tensor) -> bool:
     """Whether something is learned by a feed-forward that is one of these."""
     if not serves_learning(hidden_BTD) or not isinstance(feed_forward, FeedForward):
         return False
+    products = feed_forward.inner, feed_forward.output
     is_bent = feed_forward.activation in {F.relu, F.gelu}
-    return is_bent and are_plain(feed_forward, norm, feed_forward.inner, feed_forward.output)
+    return is_bent and are_plain(feed_forward, after, products)
 
 
-def are_plain(branch: nn.Module, norm: nn.Module, *products: nn.Module) -> bool:
+def are_plain(branch: nn.Module, after: Sum, products: Iterable[nn.Module]) -> bool:
     """Whether a branch has the parts it was made with, and nobody listens to any of them."""
-    is_usual = type(norm) is nn.LayerNorm and all(type(part) is Linear for part in products)
+    norm = after.norm
+    is_usual = (
+        type(norm) is nn.LayerNorm
+        and norm.elementwise_affine
+        and type(after.dropout) is Dropout
+        and all(type(part) is Linear for part in products)
+    )
     return is_usual and not any(
-        part._forward_hooks or part._forward_pre_hooks or part._backward_hooks
-        for part in (branch, norm, *products)
+        has_listeners(part) or not lies_plainly(part) for part in (branch, *after, *products)
+    )
+
+
+def has_listeners(part: nn.Module) -> bool:
+    """Whether something is called with what a part reads or returns."""
+    return bool(
+        part._forward_hooks
+        or part._forward_pre_hooks
+        or part._backward_hooks
+        or part._backward_pre_hooks
+    )
+
+
+def lies_plainly(part: nn.Module) -> bool:
+    """Whether a part's own weights lie as compiled code reads them."""
+    return all(
+        weights is None or (weights.dtype == torch.float32 and weights.is_contiguous())
+        for weights in part._parameters.values()
     )
 
 
 def attended_sum(
-    attention: SelfAttention,
-    norm: nn.Module,
-    dropout: Dropout,
-    hidden_BTD: Tensor,
-    visibility: Visibility,
+    attention: SelfAttention, after: Sum, hidden_BTD: Tensor, visibility: Visibility
 ) -> Tensor:
     """Returns vectors with what attention adds to them, normed. Shape (B, T, D)."""
+    dropout, norm = after
+    assert isinstance(dropout, Dropout)
     assert isinstance(norm, nn.LayerNorm)
     joint, output = attention.query_key_value, attention.output
     normed_BTD: Tensor = _AttendedSum.apply(  # type: ignore[no-untyped-call]
         hidden_BTD,
         *(joint.weight, joint.bias, output.weight, output.bias, norm.weight, norm.bias),
         AttentionSetting(attention.num_heads, visibility),
-        new_dropping(dropout),
+        dropout.new_dropping(),
         norm.eps,
     )
     return normed_BTD
 
 
-def fed_sum(
-    feed_forward: nn.Module, norm: nn.Module, dropout: Dropout, hidden_BTD: Tensor
-) -> Tensor:
+def fed_sum(feed_forward: nn.Module, after: Sum, hidden_BTD: Tensor) -> Tensor:
     """Returns vectors with what a feed-forward adds to them, normed. Shape (B, T, D)."""
+    dropout, norm = after
     assert isinstance(feed_forward, FeedForward)
+    assert isinstance(dropout, Dropout)
     assert isinstance(norm, nn.LayerNorm)
     inner, output = feed_forward.inner, feed_forward.output
     is_relu = feed_forward.activation is F.relu
@@ -92,10 +121,25 @@ def fed_sum(
         hidden_BTD,
         *(inner.weight, inner.bias, output.weight, output.bias, norm.weight, norm.bias),
         is_relu,
-        new_dropping(dropout),
+        dropout.new_dropping(),
         norm.eps,
     )
     return normed_BTD
+
+
+# Returns the gradients of what a node read, from that of what it answered.
+Backward = Callable[[Any, Tensor], tuple[Tensor | None, ...]]
+
+
+def in_single_precision(backward: Backward) -> Backward:
+    """Has gradients made as vectors were, whatever precision they are asked for in."""
+
+    @once_differentiable
+    def made_once(ctx: Any, gradient_BTD: Tensor) -> tuple[Tensor | None, ...]:
+        with torch.autocast("cpu", enabled=False):
+            return backward(ctx, gradient_BTD)
+
+    return made_once
 
 
 class AttentionSetting(NamedTuple):
@@ -123,18 +167,19 @@ class _AttendedSum(torch.autograd.Function):
         epsilon: float,
     ) -> Tensor:
         """Returns the norm of the sum, and keeps what its gradients need."""
-        hidden_ND = hidden_BTD.flatten(0, 1).contiguous()
+        hidden_BTD = hidden_BTD.contiguous()
+        hidden_ND = hidden_BTD.flatten(0, 1)
         joint_BTE = (hidden_ND @ joint_ED.t()).view(*hidden_BTD.shape[:2], -1)
         found = mix(joint_BTE, joint_bias_E, *setting)
         branch_ND = found.mixed_BTD.flatten(0, 1) @ output_DD.t()
         norming = Norming(output_bias_D, dropping, gain_D, shift_D, epsilon)
-        normed_ND, distance_ND, scale_N = normed_sum(hidden_ND, branch_ND, norming)
+        normed_BTD, distance_ND, scale_N = normed_sum(hidden_BTD, branch_ND, norming)
         ctx.setting, ctx.dropping, ctx.epsilon = setting, dropping, epsilon
         ctx.save_for_backward(hidden_ND, joint_ED, output_DD, gain_D, *found, distance_ND, scale_N)
-        return normed_ND.view(hidden_BTD.shape)
+        return normed_BTD
 
     @staticmethod
-    @once_differentiable
+    @in_single_precision
     def backward(ctx: Any, gradient_BTD: Tensor) -> tuple[Tensor | None, ...]:
         """Returns the gradients of what is read and of all that learns."""
         hidden_ND, joint_ED, output_DD, gain_D, *rest = ctx.saved_tensors
@@ -176,7 +221,8 @@ class _FedSum(torch.autograd.Function):
         epsilon: float,
     ) -> Tensor:
         """Returns the norm of the sum, and keeps what its gradients need."""
-        hidden_ND = hidden_BTD.flatten(0, 1).contiguous()
+        hidden_BTD = hidden_BTD.contiguous()
+        hidden_ND = hidden_BTD.flatten(0, 1)
         inner_NF = hidden_ND @ inner_FD.t()
         if is_relu:
             bend(inner_NF, inner_bias_F)
@@ -185,16 +231,16 @@ class _FedSum(torch.autograd.Function):
             bent_NF = F.gelu(inner_NF if inner_bias_F is None else inner_NF.add_(inner_bias_F))
         branch_ND = bent_NF @ output_DF.t()
         norming = Norming(output_bias_D, dropping, gain_D, shift_D, epsilon)
-        normed_ND, distance_ND, scale_N = normed_sum(hidden_ND, branch_ND, norming)
+        normed_BTD, distance_ND, scale_N = normed_sum(hidden_BTD, branch_ND, norming)
         ctx.is_relu, ctx.dropping, ctx.epsilon = is_relu, dropping, epsilon
         ctx.save_for_backward(
             *(hidden_ND, inner_FD, output_DF, gain_D),
             *(inner_NF, bent_NF, distance_ND, scale_N),
         )
-        return normed_ND.view(hidden_BTD.shape)
+        return normed_BTD
 
     @staticmethod
-    @once_differentiable
+    @in_single_precision
     def backward(ctx: Any, gradient_BTD: Tensor) -> tuple[Tensor | None, ...]:
         """Returns the gradients of what is read and of all that learns."""
         hidden_ND, inner_FD, output_DF, gain_D, *rest = ctx.saved_tensors

@@ -1,10 +1,9 @@
 """Bias, dropout, residual sum and norm in one pass, where a processor learns in single precision.
 
 PyTorch passes over memory for each of them, forward and backward, and makes numbers of which were
-dropped. In `kernels/residual.c` that is a function of a seed and a number's place, so that nothing
-is drawn beforehand or kept.
+dropped; `kernels/residual.c` passes once, and drops as `learned_dropout.py` does.
 
-Legend: N positions of all rows, D width.
+Legend: N positions of all rows, D width; ... stands for one axis of positions or several.
 """
 
 from ctypes import byref
@@ -13,25 +12,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from headstart.models.dropout import Dropout, drawn_seed
 from headstart.models.kernels.library import address_of, compiled_kernels
 from headstart.models.kernels.residual import ResidualFields
-
-# The values that a draw may have.
-NUM_VALUES = 1 << 32
-
-
-class Dropping(NamedTuple):
-    """Which numbers of a branch are dropped."""
-
-    seed: int
-    lowest_kept: int
-    """Draws below it drop their numbers; 0 drops none."""
-    kept_factor: float
-    """What makes up for the numbers that are dropped."""
-
-
-NONE_DROPPED = Dropping(0, 0, 1.0)
+from headstart.models.learned_dropout import NONE_DROPPED, Dropping
 
 
 class Norming(NamedTuple):
@@ -48,7 +31,8 @@ class Norming(NamedTuple):
 class NormedSum(NamedTuple):
     """The norm of a sum, and what the gradient of it needs."""
 
-    normed_ND: Tensor
+    normed: Tensor
+    """Shape (..., D)."""
     distance_ND: Tensor
     """How far each number was from the mean of its vector, to scale."""
     scale_N: Tensor
@@ -64,23 +48,15 @@ class SumGradients(NamedTuple):
     bias_D: Tensor
 
 
-def new_dropping(dropout: Dropout) -> Dropping:
-    """Draws which numbers are dropped."""
-    if not dropout.training or dropout.share == 0:
-        return NONE_DROPPED
-    num_dropped = min(round(dropout.share * NUM_VALUES), NUM_VALUES - 1)
-    return Dropping(drawn_seed(), num_dropped, NUM_VALUES / (NUM_VALUES - num_dropped))
-
-
-def normed_sum(hidden_ND: Tensor, branch_ND: Tensor, norming: Norming) -> NormedSum:
-    """Returns the norm of the sum of vectors and what is left of those of a branch.
+def normed_sum(hidden: Tensor, branch_ND: Tensor, norming: Norming) -> NormedSum:
+    """Returns the norm of the sum of vectors (..., D) and what is left of those of a branch.
 
     The branch is given away: in its place are the distances.
     """
-    found = NormedSum(torch.empty_like(hidden_ND), branch_ND, hidden_ND.new_empty(len(hidden_ND)))
+    found = NormedSum(torch.empty_like(hidden), branch_ND, hidden.new_empty(len(branch_ND)))
     fields = _fields(found.distance_ND, found.scale_N, norming)
-    fields.hidden, fields.branch = hidden_ND.data_ptr(), branch_ND.data_ptr()
-    fields.normed = found.normed_ND.data_ptr()
+    fields.hidden, fields.branch = hidden.data_ptr(), branch_ND.data_ptr()
+    fields.normed = found.normed.data_ptr()
     kernels: Any = compiled_kernels()
     kernels.residual_forward(byref(fields))
     return found
@@ -110,12 +86,9 @@ def unnormed(
 
 def _fields(distance_ND: Tensor, scale_N: Tensor, norming: Norming) -> ResidualFields:
     """Returns what both directions tell the compiled code."""
-    seed, lowest_kept, kept_factor = norming.dropping
     return ResidualFields(
         bias=address_of(norming.bias_D),
-        seed=seed,
-        lowest_kept=lowest_kept,
-        kept_factor=kept_factor,
+        dropping=norming.dropping,
         gain=norming.gain_D.data_ptr(),
         shift=address_of(norming.shift_D),
         epsilon=norming.epsilon,

@@ -18,7 +18,8 @@ def first_place(is_token_BT: Tensor) -> Tensor:
 
 def last_place(is_token_BT: Tensor) -> Tensor:
     """The last real position, the only one of a causal trunk that has read all. Shape (B,)."""
-    return is_token_BT.shape[1] - 1 - first_place(is_token_BT.flip(1))
+    place_T = torch.arange(is_token_BT.shape[1], device=is_token_BT.device)
+    return torch.where(is_token_BT, place_T, 0).amax(dim=1)
 
 
 def at_places(vector_BTD: Tensor, place_B: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.graph import increment_version
 
 from headstart.errors import RecipeError
 from headstart.models.kernels.library import compiled_kernels
@@ -180,8 +181,9 @@ class _Rows:
             *(self.state["exp_avg_sq"].data_ptr(), rows_R.data_ptr(), gradient_R.data_ptr()),
             *(part_R.data_ptr() for part_R in lag),
             weight_left=1 - group["lr"] * group["weight_decay"],
-            beta1=beta1,
-            beta2=beta2,
+            square_left=beta2,
+            mean_share=1 - beta1,
+            square_share=1 - beta2,
             correction=1 / math.sqrt(correction2),
             rate=group["lr"] / correction1,
             epsilon=group["eps"],
@@ -191,6 +193,8 @@ class _Rows:
         )
         kernels: Any = compiled_kernels()
         kernels.move_rows(byref(fields))
+        # Whoever kept the table to learn from it should see that it has changed.
+        increment_version([self.table, self.state["exp_avg"], self.state["exp_avg_sq"]])
 
     def _recall(self, name: str) -> Tensor:
         """Returns a number that is remembered of each row."""

@@ -15,7 +15,7 @@ from headstart.models.blocks import Block
 from headstart.models.feed_forward import FeedForward
 from headstart.models.inputs import Text
 from headstart.models.kernels.library import compiled_kernels
-from headstart.models.learned_branches import can_attend_as_one, can_feed_as_one
+from headstart.models.learned_branches import Sum, can_attend_as_one, can_feed_as_one
 from headstart.models.masks import Visibility, within
 from headstart.models.trunks import Trunk
 
@@ -143,10 +143,10 @@ def test_what_compiled_code_does_not_know_is_left_to_pytorch(every_kernel):
     packed = Visibility(False, torch.ones(1, 1, 4, 4, dtype=torch.bool))
 
     def serves(hidden_BTD=hidden_BTD, visibility=plain) -> tuple[bool, bool]:
-        attention, feed_forward = block.attention, block.feed_forward
+        sums = Sum(block.dropout, block.attention_norm), Sum(block.dropout, block.feed_forward_norm)
         return (
-            can_attend_as_one(attention, block.attention_norm, hidden_BTD, visibility),
-            can_feed_as_one(feed_forward, block.feed_forward_norm, hidden_BTD),
+            can_attend_as_one(block.attention, sums[0], hidden_BTD, visibility),
+            can_feed_as_one(block.feed_forward, sums[1], hidden_BTD),
         )
 
     assert serves() == (True, True)
@@ -156,9 +156,21 @@ def test_what_compiled_code_does_not_know_is_left_to_pytorch(every_kernel):
         assert serves() == (False, False)
     with torch.no_grad():
         assert serves() == (False, False)
-    handle = block.feed_forward.inner.register_forward_hook(lambda *_: None)
-    assert serves() == (True, False)
+    for listen in ("register_forward_hook", "register_full_backward_pre_hook"):
+        handle = getattr(block.feed_forward.inner, listen)(lambda *_: None)
+        assert serves() == (True, False)
+        handle.remove()
+    handle = block.dropout.register_forward_hook(lambda *_: None)
+    assert serves() == (False, False)
     handle.remove()
+    block.feed_forward_norm.double()
+    assert serves() == (True, False)
+    block.feed_forward_norm = torch.nn.LayerNorm(128, elementwise_affine=False)
+    assert serves() == (True, False)
+    block.feed_forward_norm = torch.nn.LayerNorm(128)
+    block.attention_norm.weight = torch.nn.Parameter(torch.ones(256)[::2])
+    assert serves() == (False, True)
+    block.attention_norm = torch.nn.LayerNorm(128)
     block.attention.num_heads = 4
     assert serves() == (False, True)
     assert serves(visibility=Visibility(True, None)) == (True, True)
@@ -176,6 +188,28 @@ def test_padding_within_a_row_is_left_to_pytorch(every_kernel):
     visibility = within(Text(torch.zeros(1, 3, dtype=torch.long), is_token_BT), "causal")
     block = Block(TRUNKS["lab"], 0)
     assert compiled_kernels() is not None
-    assert not can_attend_as_one(
-        block.attention, block.attention_norm, torch.zeros(1, 3, 128), visibility
-    )
+    after = Sum(block.dropout, block.attention_norm)
+    assert not can_attend_as_one(block.attention, after, torch.zeros(1, 3, 128), visibility)
+
+
+@pytest.mark.parametrize("name", TRUNKS)
+def test_gradients_in_half_precision_are_asked_for_in_single(every_kernel, name):
+    block = Block(TRUNKS[name], 0)
+    hidden_BTD = torch.randn(2, 9, 128)
+    found = []
+    for is_half in (False, True):
+        loss = block(hidden_BTD, Visibility(True, None), None, None).square().sum()
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=is_half):
+            found.append(torch.autograd.grad(loss, list(block.parameters())))
+    assert all(map(torch.equal, *found))
+
+
+def test_what_a_layer_answers_may_be_changed_in_place(every_kernel):
+    block = Block(TRUNKS["lab"], 0)
+    hidden_BTD = torch.randn(2, 9, 128)
+    answer_BTD = block(hidden_BTD, Visibility(True, None), None, None)
+    answer_BTD.clone().mul_(2).sum().backward()
+    expected = [each.grad.clone() for each in block.parameters()]
+    block.zero_grad()
+    block(hidden_BTD, Visibility(True, None), None, None).mul_(2).sum().backward()
+    assert all(map(torch.equal, expected, [each.grad for each in block.parameters()]))

@@ -105,6 +105,17 @@ def test_compiled_code_moves_rows_as_pytorch_does(settings, shape, monkeypatch):
         assert_close(one, other, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_table_that_was_moved_since_it_was_read_is_noticed(dtype):
+    table = nn.Parameter(first_table().to(dtype))
+    optimiser = RowwiseAdamW([table], lr=0.01)
+    read = table.square().sum()
+    table.grad = Gradients(0.5).draw().to(dtype)
+    optimiser.step()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        read.backward()
+
+
 def test_catching_up_is_what_sparse_adam_lacks():
     settings = {"betas": (0.9, 0.98)}
     theirs, _ = trained(torch.optim.AdamW, 0.1, weight_decay=0.0, **settings)

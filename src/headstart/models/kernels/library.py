@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from headstart.models.kernels.attention import declare_attention
+from headstart.models.kernels.dropout import declare_dropout
 from headstart.models.kernels.moved_rows import declare_moved_rows
 from headstart.models.kernels.relu import declare_relu
 from headstart.models.kernels.residual import declare_residual
@@ -18,6 +19,7 @@ from headstart.models.kernels.rows import declare_rows
 DECLARATIONS = (
     declare_rows,
     declare_attention,
+    declare_dropout,
     declare_residual,
     declare_relu,
     declare_moved_rows,

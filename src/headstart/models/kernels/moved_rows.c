@@ -17,7 +17,9 @@ typedef struct {
     /* For each of them what it catches up by: how far it glides, by what the root of its squares is
      * corrected on the way, and what is left of weights, means and squares. */
     const float *glides, *corrections, *weights_left, *means_left, *squares_left;
-    float weight_left, beta1, beta2, correction, rate, epsilon; /* of the step itself */
+    /* Of the step itself: what is left of weights and squares, the shares of the gradient in both
+     * moments, by what the root is corrected, how far to move, and what no size is below. */
+    float weight_left, square_left, mean_share, square_share, correction, rate, epsilon;
     size_t num_rows, width, num_parts;
 } MovedRows;
 
@@ -49,9 +51,9 @@ static void move_part(const void *with, size_t begin, size_t end, size_t part) {
             weight -= glide * mean / (root(square) * correction + moved->epsilon);
             weight *= moved->weights_left[r] * moved->weight_left;
             mean *= moved->means_left[r];
-            mean += (1 - moved->beta1) * (gradient - mean);
-            square = square * (moved->squares_left[r] * moved->beta2) +
-                     (1 - moved->beta2) * gradient * gradient;
+            mean += moved->mean_share * (gradient - mean);
+            square = square * (moved->squares_left[r] * moved->square_left) +
+                     moved->square_share * gradient * gradient;
             weight -= moved->rate * mean / (root(square) * moved->correction + moved->epsilon);
             store_first(weights, weight, num_real);
             store_first(means, mean, num_real);

@@ -1,6 +1,6 @@
 /* What stands between the two products of a feed-forward that learns: bias and ReLU, in place.
  *
- * `learned_layer.py` fills in `Relu`; the tests hold what comes out to PyTorch's own.
+ * `learned_relu.py` fills in `Relu`; the tests hold what comes out to PyTorch's own.
  */
 
 #include <stddef.h>

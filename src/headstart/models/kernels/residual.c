@@ -6,17 +6,15 @@
 
 #include <math.h>
 #include <stddef.h>
-#include <stdint.h>
 
+#include "draws.h"
 #include "threads.h"
 #include "vectors.h"
 
 typedef struct {
     const float *hidden, *branch;
-    const float *bias;    /* added to each row of the branch; nothing where there is none */
-    uint64_t seed;        /* which numbers of the branch are dropped is a function of it */
-    uint32_t lowest_kept; /* draws below it drop their numbers; 0 drops none */
-    float kept_factor;    /* what the others are multiplied by */
+    const float *bias; /* added to each row of the branch; nothing where there is none */
+    Dropping dropping;
     const float *gain, *shift;
     float epsilon;
     float *normed, *distances, *scales; /* a norm is distances from the mean, each row's to scale */
@@ -29,26 +27,9 @@ typedef struct {
 /* What `residual.py` must agree with. */
 size_t residual_size(void) { return sizeof(Residual); }
 
-/* Bits that look drawn, a function of a seed and a number's place: a hash whose steps can be undone
- * (with multipliers that Wellons's search found), once for the place, once more for all of the seed. */
-ALWAYS_INLINE bits scrambled(bits number) {
-    number ^= number >> 16;
-    number *= 0x21f0aaadu;
-    number ^= number >> 15;
-    number *= 0xd35a2d97u;
-    return number ^ (number >> 15);
-}
-
-ALWAYS_INLINE bits drawn_at(uint64_t seed, size_t place) {
-    bits number = (bits)lane_numbers() + (unsigned)place + (unsigned)seed;
-    return scrambled(scrambled(number) ^ ((unsigned)(seed >> 32) + (unsigned)(place >> 32)));
-}
-
 /* What is left of the numbers of a branch. */
 ALWAYS_INLINE vector kept(const Residual *residual, size_t place, vector numbers) {
-    if (!residual->lowest_kept) return numbers;
-    whole is_kept = drawn_at(residual->seed, place) >= residual->lowest_kept;
-    return numbers * where(is_kept, all(residual->kept_factor), (vector){0});
+    return residual->dropping.lowest_kept ? left_of(residual->dropping, place, numbers) : numbers;
 }
 
 static void norm_rows(const void *with, size_t begin, size_t end, size_t part) {

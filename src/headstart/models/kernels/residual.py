@@ -1,8 +1,10 @@
 """The compiled residual of `residual.c`: what it is called with."""
 
 import ctypes
-from ctypes import POINTER, c_float, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, c_float, c_size_t, c_void_p
 from typing import Any
+
+from headstart.models.kernels.dropout import DroppingFields
 
 
 class ResidualFields(ctypes.Structure):
@@ -12,9 +14,7 @@ class ResidualFields(ctypes.Structure):
         ("hidden", c_void_p),
         ("branch", c_void_p),
         ("bias", c_void_p),
-        ("seed", c_uint64),
-        ("lowest_kept", c_uint32),
-        ("kept_factor", c_float),
+        ("dropping", DroppingFields),
         ("gain", c_void_p),
         ("shift", c_void_p),
         ("epsilon", c_float),
