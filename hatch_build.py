@@ -17,7 +17,10 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 KERNELS = Path("src/headstart/models/kernels")
-SOURCES = ("rows.c", "attention.c", "dropout.c", "residual.c", "relu.c", "moved_rows.c")
+SOURCES = (
+    *("rows.c", "attention.c", "dropout.c", "residual.c", "relu.c"),
+    *("vocabulary.c", "moved_rows.c"),
+)
 # For each file the instructions that a processor must know; `kernels/library.py` picks one of them.
 INSTRUCTIONS = {
     "kernels.avx512.so": [

@@ -1,11 +1,16 @@
-"""What tests of reports and of what writes them share: made-up comparisons, a reader of pages."""
+"""What unit tests share: made-up comparisons, a reader of pages, the compiled kernels."""
 
 import random
 from collections.abc import Callable, Sequence
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+
+from headstart.models.kernels import library
+from headstart.models.kernels.library import FILES, compiled_kernels, load_kernels
 
 # How good each kind is: at 100 labels, and how much more for each tenfold of labels.
 WORTH = {
@@ -323,3 +328,14 @@ def read_page(page: str) -> Reader:
 def reader_fixture() -> Callable[[str], Reader]:
     """The function that reads pages."""
     return read_page
+
+
+@pytest.fixture(scope="session")
+def every_kernel() -> list[Any]:
+    """The kernels for this processor, and for those that know less than it does."""
+    if compiled_kernels() is None:
+        pytest.skip("no code was built for this machine")
+    kinds = list(FILES)
+    # A processor that knows the first of these knows those behind it too.
+    runnable = kinds[kinds.index(torch.backends.cpu.get_cpu_capability()) :]
+    return [load_kernels(Path(library.__file__).with_name(FILES[kind])) for kind in runnable]

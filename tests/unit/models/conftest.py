@@ -1,9 +1,8 @@
-"""The compiled kernels that this processor can run."""
+"""What a model learns by: certain compiled kernels for a while, and what they drop."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,19 +17,7 @@ from headstart.models import (
     learned_residual,
 )
 from headstart.models.kernels import library
-from headstart.models.kernels.library import FILES, compiled_kernels, load_kernels
 from headstart.models.learned_dropout import Dropping
-
-
-@pytest.fixture(scope="session")
-def every_kernel() -> list[Any]:
-    """The kernels for this processor, and for those that know less than it does."""
-    if compiled_kernels() is None:
-        pytest.skip("no code was built for this machine")
-    kinds = list(FILES)
-    # A processor that knows the first of these knows those behind it too.
-    runnable = kinds[kinds.index(torch.backends.cpu.get_cpu_capability()) :]
-    return [load_kernels(Path(library.__file__).with_name(FILES[kind])) for kind in runnable]
 
 
 @pytest.fixture(scope="session")

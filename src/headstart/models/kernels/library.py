@@ -15,6 +15,7 @@ from headstart.models.kernels.moved_rows import declare_moved_rows
 from headstart.models.kernels.relu import declare_relu
 from headstart.models.kernels.residual import declare_residual
 from headstart.models.kernels.rows import declare_rows
+from headstart.models.kernels.vocabulary import declare_vocabulary
 
 DECLARATIONS = (
     declare_rows,
@@ -22,6 +23,7 @@ DECLARATIONS = (
     declare_dropout,
     declare_residual,
     declare_relu,
+    declare_vocabulary,
     declare_moved_rows,
 )
 # The processors that they are built for, as PyTorch names them, and the name of each one's file.
@@ -63,9 +65,15 @@ def serves_learning(hidden: Tensor) -> bool:
     is_plain = hidden.device.type == "cpu" and hidden.dtype == torch.float32
     is_half = torch.is_autocast_enabled("cpu")
     is_learning = torch.is_grad_enabled() and not torch.compiler.is_compiling()
-    if not is_plain or is_half or not is_learning or (kernels := compiled_kernels()) is None:
-        return False
-    return torch.get_num_threads() == 1 or shares_threads(kernels)
+    return is_plain and not is_half and is_learning and threaded_kernels() is not None
+
+
+def threaded_kernels() -> Any | None:
+    """Returns the compiled functions; None where there are none, or not on several threads."""
+    kernels = compiled_kernels()
+    if kernels is None or (torch.get_num_threads() > 1 and not shares_threads(kernels)):
+        return None
+    return kernels
 
 
 def address_of(tensor: Tensor | None) -> int | None:

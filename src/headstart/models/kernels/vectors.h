@@ -56,6 +56,23 @@ ALWAYS_INLINE void store_first(float *to, vector numbers, size_t num_stored) {
 #endif
 }
 
+/* What is left of a number in single precision without the lower half of its bits. */
+typedef uint16_t bf16;
+typedef uint16_t bf16s __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
+
+ALWAYS_INLINE vector load_half(const bf16 *from) {
+    return (vector)(__builtin_convertvector(*(const bf16s *)from, bits) << 16);
+}
+
+/* Rounds to the nearest, of two as near to the even one; what is no number stays none. */
+ALWAYS_INLINE void store_half(bf16 *to, vector numbers) {
+    bits found = (bits)numbers;
+    bits rounded = (found + 0x7fffu + ((found >> 16) & 1)) >> 16;
+    whole is_none = numbers != numbers;
+    bits kept = (rounded & ~(bits)is_none) | (0x7fc0u & (bits)is_none);
+    *(bf16s *)to = __builtin_convertvector(kept, bf16s);
+}
+
 ALWAYS_INLINE vector all(float number) { return (vector){0} + number; }
 
 ALWAYS_INLINE vector where(whole is_so, vector one, vector other) {
