@@ -2,9 +2,11 @@
 
 import argparse
 import datetime
+import importlib.metadata
 import json
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -22,6 +24,11 @@ RESULTS = Path(__file__).parent / "results"
 NUM_REPETITIONS = 7
 # Where sources travel without their history, whoever sent them says which they are.
 COMMIT_VARIABLE = "HEADSTART_COMMIT"
+# What a contestant may be built on; a record says which versions of them were there.
+LIBRARIES = (
+    *("accelerate", "ctranslate2", "numpy", "sacrebleu", "scikit-learn"),
+    *("sentencepiece", "transformers", "triton", "x-transformers"),
+)
 # Where a checkout is not brought home, records are written into another folder.
 RECORDS_VARIABLE = "HEADSTART_RECORDS"
 
@@ -88,7 +95,8 @@ def keep(question: str, answer: Mapping[str, object], device: str = "cpu") -> Pa
     """Writes the record of one benchmark, with all that one needs to judge it."""
     machine = measure_machine(device)
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    name = "cpu" if device == "cpu" else torch.cuda.get_device_name().replace(" ", "-").lower()
+    # Two machines that are asked on one day keep a record each.
+    name = named_in_files(processor() if device == "cpu" else torch.cuda.get_device_name())
     folder = Path(os.environ.get(RECORDS_VARIABLE) or RESULTS)
     path = folder / f"{today}_{question}_{name}-{torch.get_num_threads()}.json"
     write_json(
@@ -107,12 +115,29 @@ def keep(question: str, answer: Mapping[str, object], device: str = "cpu") -> Pa
                 "headstart": __version__,
                 "python": platform.python_version(),
                 "torch": torch.__version__,
+                **library_versions(),
             },
             **answer,
         },
     )
     print(path)
     return path
+
+
+def named_in_files(machine: str) -> str:
+    """Returns the name of a machine as files are named."""
+    return re.sub(r"[^a-z0-9]+", "-", machine.lower()).strip("-") or "unknown"
+
+
+def library_versions() -> dict[str, str]:
+    """Returns the versions of those libraries that are installed here."""
+    found = {}
+    for name in LIBRARIES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
 
 
 def without_folders(value: object) -> object:
