@@ -3,6 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Peers of benchmarks have an environment of their own: what they need is not what we need.
+PEERS_VENV := .venv-peers
+PEERS_BIN := $(PEERS_VENV)/bin
+PEERS_STAMP := $(PEERS_VENV)/.installed
 
 .PHONY: demo test check docs torture bench bench-gpu clean
 
@@ -23,28 +27,28 @@ docs: $(STAMP)  ## fill the generated tables and figures of README.md and docs/ 
 torture: $(STAMP)  ## the tests of what must not be lost at full count, and a record of what was done
 	$(BIN)/python benchmarks/torture.py
 
-bench: $(STAMP)  ## time Headstart beside its peers on this machine, one record a question
-	$(PIP_INSTALL) --no-build-isolation --editable '.[bench]'
-	for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
+bench: $(PEERS_STAMP)  ## time Headstart beside its peers on this machine, one record a question
+	for file in benchmarks/bench_*.py; do $(PEERS_BIN)/python $$file || exit 1; done
 
-bench-gpu: $(STAMP)  ## the same questions that only a GPU can answer
-	$(PIP_INSTALL) --no-build-isolation --editable '.[bench]'
+bench-gpu: $(PEERS_STAMP)  ## the same questions that only a GPU can answer
 	for asked in bench_gpu_step.py "head_parts.py --keep" bench_gpu_fine_tuning.py \
 		"bench_translation_training.py --lengths wmt" "bench_translation_training.py --lengths even" \
 		"bench_growth.py --device cuda"; do \
-		$(BIN)/python benchmarks/$$asked || exit 1; done
+		$(PEERS_BIN)/python benchmarks/$$asked || exit 1; done
 
 clean:  ## remove what the other targets made
 	rm -rf src/headstart/models/kernels/*.so
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS_VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # The constraints pin torch, so that pip takes the CPU build and not gigabytes of CUDA. pip would
 # fetch what builds the package into a place that they do not reach; so that comes first, and stays.
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	--constraint constraints.txt
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+BUILT_FROM := pyproject.toml constraints.txt hatch_build.py $(wildcard src/headstart/models/kernels/*.[ch])
 
-$(STAMP): pyproject.toml constraints.txt hatch_build.py $(wildcard src/headstart/models/kernels/*.[ch])
-	$(PYTHON) -m venv $(VENV)
-	$(PIP_INSTALL) hatchling editables
-	$(PIP_INSTALL) --no-build-isolation --editable '.[test,check]'
+$(STAMP): EXTRAS := test,check
+$(PEERS_STAMP): EXTRAS := test,bench
+$(STAMP) $(PEERS_STAMP): $(BUILT_FROM)
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python $(PIP_INSTALL) hatchling editables
+	$(@D)/bin/python $(PIP_INSTALL) --no-build-isolation --editable '.[$(EXTRAS)]'
 	touch $@
