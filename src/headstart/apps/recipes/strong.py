@@ -12,7 +12,8 @@ def strong(objective: str = "masked") -> Recipe:
         objective=objective,
         model=modern_model(
             objective,
-            vocabulary_size=32_000,
+            # What every record of it was made with (docs/results.md).
+            vocabulary_size=16_000,
             num_layers=8,
             width=512,
             num_heads=8,
