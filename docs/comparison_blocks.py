@@ -34,7 +34,8 @@ def compared(study: str, record: Record) -> Iterator[str]:
         yield f"> {' '.join(comparison.verdict.sentences)}"
         yield " ".join(sentences(comparison))
         if study == "objectives":
-            yield markdown(trunk_table(comparison))
+            for test in which_tests(comparison):
+                yield markdown(trunk_table(comparison, test))
         else:
             yield from map(markdown, tables(comparison))
         yield facts_of(results)
@@ -108,13 +109,14 @@ def tables(comparison: Comparison) -> Iterator[Table]:
     if len(comparison.sizes) == 1:
         yield score_table(comparison, size, which_tests(comparison))
     else:
-        for test in which_tests(comparison):
-            yield size_table(comparison, test, "accuracy", "accuracy")
-        yield size_table(comparison, comparison.verdict.test, "macro_f1", "macro-F1")
+        for metric, shown in (("accuracy", "accuracy"), ("macro_f1", "macro-F1")):
+            for test in which_tests(comparison):
+                yield size_table(comparison, test, metric, shown)
     rows = tuple(row for row in comparison.differences if row.size == size)
     if rows:
         largest = replace(comparison, differences=rows)
-        yield difference_table(largest, comparison.verdict.test)
+        for test in which_tests(comparison):
+            yield difference_table(largest, test)
 
 
 def size_table(comparison: Comparison, test: str, metric: str, shown: str) -> Table:
@@ -136,10 +138,10 @@ def size_table(comparison: Comparison, test: str, metric: str, shown: str) -> Ta
     )
 
 
-def trunk_table(comparison: Comparison) -> Table:
+def trunk_table(comparison: Comparison, test: str) -> Table:
     """Returns the accuracy of every trunk in every way of learning, the best trunk first."""
-    size, test = max(comparison.sizes), comparison.verdict.test
-    rows = by_trunk.scores_by_trunk(comparison)
+    size = max(comparison.sizes)
+    rows = by_trunk.scores_by_trunk(comparison, test)
     kinds = tuple(dict.fromkeys(kind for scores in rows.values() for kind in scores))
     lines = [
         (name, *(show_score(scores.get(kind)) for kind in kinds)) for name, scores in rows.items()

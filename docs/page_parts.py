@@ -47,6 +47,22 @@ def provenance(record: Record) -> str:
     )
 
 
+def done_for(record: Record, program: str) -> str:
+    """Returns the lines of a study's record, and how they are done again."""
+    words = (
+        f"The lines of this record, which `python benchmarks/studies/{program}.py` does. Where its "
+        "own budgets, sizes, seeds or places are others by now, its `--minutes`, `--sizes`, "
+        "`--seeds`, `--device` and `--workers` ask for these."
+    )
+    if any(run.get("is_given") for run in record.get("runs", {}).values()):
+        words += (
+            " A trunk that was made before was given by `--trunk NAME=RUN`; it had the minutes of "
+            "its table, whatever its line would give it."
+        )
+    lines = "\n".join(record["commands"])
+    return f"{words}\n\n```sh\n{lines}\n```"
+
+
 def measured(
     title: str, columns: Sequence[str], rows: Sequence[Row], note: str, record: Record
 ) -> str:

@@ -13,11 +13,12 @@ from typing import Any
 from comparison_blocks import best_sentences, compared, facts_of, runs_table, size_table
 from few_labels_block import few_labels, seed_figure
 from matplotlib.figure import Figure
-from page_parts import block_of, markdown, provenance, records_of
+from page_parts import block_of, done_for, markdown, provenance, records_of
 
 from headstart.files import write_bytes
 from headstart.reports.comparison.reading import comparison_of
 from headstart.reports.comparison.record import Comparison
+from headstart.reports.comparison_tables import which_tests
 from headstart.reports.figures import accuracy_by_labels, by_trunk, differences, learning_curves
 from headstart.reports.figures.style import FORMATS, render
 
@@ -75,10 +76,7 @@ def study_block(study: str, record: Record) -> str:
     parts += [f"![{each.caption}](figures/{each.name}.svg)" for each in drawings(study, record)]
     if record.get("runs"):
         parts.append(markdown(runs_table(record["runs"])))
-    program = study.replace("-", "_")
-    lines = "\n".join(record["commands"])
-    parts.append(f"What `python benchmarks/studies/{program}.py` did for this record:")
-    parts.append(f"```sh\n{lines}\n```")
+    parts.append(done_for(record, study.replace("-", "_")))
     return "\n\n".join([*parts, provenance(record)])
 
 
@@ -114,8 +112,11 @@ def by_labels(record: Record) -> str:
     """Returns how good `strong` is beside TF-IDF by the number of labels, for a first screen."""
     (results,) = record["comparisons"].values()
     comparison = comparison_of(results)
-    table = size_table(comparison, comparison.verdict.test, "accuracy", "accuracy")
-    return "\n\n".join([markdown(table), facts_of(results), provenance(record)])
+    tables = [
+        markdown(size_table(comparison, test, "accuracy", "accuracy"))
+        for test in which_tests(comparison)
+    ]
+    return "\n\n".join([*tables, facts_of(results), provenance(record)])
 
 
 def best_way(record: Record) -> str:

@@ -3,7 +3,16 @@
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from page_parts import NO_RECORD, Record, block_of, markdown, measured, provenance, records_of
+from page_parts import (
+    NO_RECORD,
+    Record,
+    block_of,
+    done_for,
+    markdown,
+    measured,
+    provenance,
+    records_of,
+)
 
 from headstart.reports.numbers import show_bytes, show_duration
 from headstart.reports.table import Table
@@ -26,13 +35,11 @@ def multi30k_block(record: Record) -> str:
         rows=tuple(rows),
         numeric=frozenset(COLUMNS[1:]),
     )
-    lines = "\n".join(record["commands"])
     return "\n\n".join(
         [
             markdown(table),
             " ".join(multi30k_notes(record)),
-            "What `python benchmarks/studies/multi30k.py` did for this record:",
-            f"```sh\n{lines}\n```",
+            done_for(record, "multi30k"),
             provenance(record),
         ]
     )

@@ -101,9 +101,10 @@ def test_the_first_screen_has_the_accuracy_by_labels(record, kept):
         if (row["metric"], row["test"]) == ("accuracy", "clean")
     }
     for system, name in (("warm", "warm"), ("tfidf", "TF-IDF")):
-        ((_, few, many),) = rows(text, name)
+        (_, few, many), of_the_full_test = rows(text, name)
         assert few.startswith(shown[system, 250])
         assert many.startswith(shown[system, 1_000])
+        assert of_the_full_test != [name, few, many]
 
 
 def test_the_answer_has_the_numbers_of_the_record(record):
@@ -122,8 +123,24 @@ def test_the_answer_has_the_numbers_of_the_record(record):
             assert cells[2].startswith(shown[test, system, 1_000])
     assert f"warm scores most: {shown['clean', 'warm', 1_000]}" in text
     assert made["commands"][0] in text
-    assert "What `python benchmarks/studies/strong.py` did" in text
+    assert "which `python benchmarks/studies/strong.py` does" in text
+    assert "--trunk" not in text
     assert made["commit"] in text
+
+
+def test_a_trunk_that_was_given_is_told_apart_from_its_line(record):
+    made = record()
+    made["runs"]["lab"]["is_given"] = True
+    assert "was given by `--trunk NAME=RUN`" in study_block("strong", made)
+
+
+@pytest.mark.parametrize("study", ["objectives", "strong"])
+def test_scores_are_shown_on_the_clean_and_on_the_full_test(study, record):
+    made = record(trunks=("one", "another"), sizes=(1_600,))
+    text = study_block(study, made)
+    for row in made["comparisons"]["compared"]["scores"]:
+        if (row["system"], row["metric"]) == ("warm:one", "accuracy"):
+            assert f"{100 * row['mean']:.1f} %" in text
 
 
 def test_epochs_are_told_from_the_curves(record):

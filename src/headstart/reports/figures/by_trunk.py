@@ -17,7 +17,7 @@ STEP_DOWN = 0.2
 
 def draw(comparison: Comparison) -> Figure | None:
     """Draws the test scores with the most labels; None where there are no trunks to tell apart."""
-    rows = scores_by_trunk(comparison)
+    rows = scores_by_trunk(comparison, comparison.verdict.test)
     if len(rows) < 2:
         return None
     size, test = max(comparison.sizes), comparison.verdict.test
@@ -34,9 +34,9 @@ def draw(comparison: Comparison) -> Figure | None:
     return figure
 
 
-def scores_by_trunk(comparison: Comparison) -> dict[str, dict[str, Score]]:
+def scores_by_trunk(comparison: Comparison, test: str) -> dict[str, dict[str, Score]]:
     """Returns the scores of every trunk by the way of learning, the best trunk first."""
-    size, test = max(comparison.sizes), comparison.verdict.test
+    size = max(comparison.sizes)
     found: dict[str, dict[str, Score]] = {}
     for system in comparison.systems:
         score = comparison.score(system.key, size, test)
