@@ -25,6 +25,7 @@ from record import alternate, ask
 from worker import NewRuns, Run, Worker
 
 from headstart.pipeline.planning import best_precision
+from headstart.training.allocator import keep_freed_memory
 from headstart.training.config import Precision
 
 OURS = "headstart, `transfer --pooling last`"
@@ -32,7 +33,7 @@ OURS_MEAN = "headstart, `transfer`, by the mean of all pieces"
 PLAIN = "torch.nn, as the documents wrote it, padded to 256"
 OURS_SINGLE = "headstart, `--pooling last`, in single precision"
 THEIRS = "Hugging Face's Trainer, grouped by length"
-THEIRS_HALF = f"{THEIRS}, in bf16"
+IN_HALF, KEPT = ", in bf16", ", freed memory kept"
 NUM_REVIEWS, NUM_TINY_REVIEWS = 1_600, 32
 # An epoch of all takes a minute and a half.
 NUM_EPOCHS, NUM_TINY_REPETITIONS = 5, 1
@@ -60,18 +61,22 @@ def our_runs(precision: Precision, *, is_by_mean: bool, is_tiny: bool) -> dict[s
     return {EPOCH: epoch}
 
 
-def plain_runs(*, is_tiny: bool) -> dict[str, Run]:
+def plain_runs(*, keeps_memory: bool = False, is_tiny: bool) -> dict[str, Run]:
     """Returns an epoch of the documents' loop."""
     from their_classifiers import DocumentsLoop
 
+    if keeps_memory:
+        keep_freed_memory()
     recipe = shape_of(is_tiny=is_tiny)
     return {EPOCH: DocumentsLoop(recipe, drawn_split(num_reviews(is_tiny=is_tiny), recipe)).epoch}
 
 
-def their_runs(*, is_half: bool, is_tiny: bool) -> dict[str, Run]:
+def their_runs(*, is_half: bool, keeps_memory: bool = False, is_tiny: bool) -> dict[str, Run]:
     """Returns an epoch of Hugging Face's Trainer."""
     from their_classifiers import TheirLoop
 
+    if keeps_memory:
+        keep_freed_memory()
     recipe = shape_of(is_tiny=is_tiny)
     split = drawn_split(num_reviews(is_tiny=is_tiny), recipe)
     loop = TheirLoop(recipe, split, Path(tempfile.gettempdir()), is_half=is_half)
@@ -83,8 +88,11 @@ CONTESTANTS: dict[str, NewRuns] = {
     OURS_MEAN: partial(our_runs, best_precision("cpu"), is_by_mean=True),
     OURS_SINGLE: partial(our_runs, "fp32", is_by_mean=False),
     PLAIN: plain_runs,
+    f"{PLAIN}{KEPT}": partial(plain_runs, keeps_memory=True),
     THEIRS: partial(their_runs, is_half=False),
-    THEIRS_HALF: partial(their_runs, is_half=True),
+    f"{THEIRS}{KEPT}": partial(their_runs, is_half=False, keeps_memory=True),
+    f"{THEIRS}{IN_HALF}": partial(their_runs, is_half=True),
+    f"{THEIRS}{KEPT}{IN_HALF}": partial(their_runs, is_half=True, keeps_memory=True),
 }
 
 

@@ -9,6 +9,9 @@ from page_parts import markdown
 from headstart.reports.comparison.reading import comparison_of
 from headstart.reports.comparison.record import Comparison, Curve, Difference
 from headstart.reports.comparison.wording import (
+    KIND_NAMES,
+    MINUS,
+    NOTHING_SHOWN,
     name_of,
     show_interval,
     show_labels,
@@ -36,6 +39,7 @@ def compared(study: str, record: Record) -> Iterator[str]:
         if study == "objectives":
             for test in which_tests(comparison):
                 yield markdown(trunk_table(comparison, test))
+                yield markdown(trunk_difference_table(comparison, test))
         else:
             yield from map(markdown, tables(comparison))
         yield facts_of(results)
@@ -157,6 +161,40 @@ def trunk_table(comparison: Comparison, test: str) -> Table:
     )
 
 
+def trunk_difference_table(comparison: Comparison, test: str) -> Table:
+    """Returns by how much each trunk's warm network differs from whatever it was held against."""
+    size = max(comparison.sizes)
+    rows = [row for row in comparison.differences_on(test) if row.size == size]
+    warm = {system.key: system for system in comparison.of_kind("warm")}
+    # Its own frozen and gradual networks are one column each; the trunk that all were held to, one.
+    against = dict.fromkeys(column_of(comparison, row) for row in rows)
+    cells = {(row.of, column_of(comparison, row)): show_tested(row) for row in rows}
+    columns = tuple(f"{MINUS} {name}" for name in against)
+    return Table(
+        title=f"Points by which warm differs with {show_labels(size)}, {test} test",
+        columns=("warm", *columns),
+        rows=tuple(
+            (str(system.trunk), *(cells.get((key, name), NOTHING_SHOWN) for name in against))
+            for key, system in warm.items()
+        ),
+        numeric=frozenset(columns),
+        notes=(
+            "Each p is corrected for all of them (Holm), but for that of the primary question.",
+        ),
+    )
+
+
+def column_of(comparison: Comparison, row: Difference) -> str:
+    """Returns what a warm network is held against: its trunk in another way, or something else."""
+    of, to = comparison.system(row.of), comparison.system(row.to)
+    return KIND_NAMES[to.kind] if to.trunk in {None, of.trunk} else name_of(comparison, row.to)
+
+
+def show_tested(row: Difference) -> str:
+    """Returns a difference in points with its interval and p."""
+    return f"{show_points(row.difference)} ({show_interval(row)}; {p_of(row)})"
+
+
 def facts_of(results: Record) -> str:
     """Says of how much a comparison is made."""
     question, leaks = results["question"], results["leaks"]
@@ -170,7 +208,7 @@ def facts_of(results: Record) -> str:
 
 def runs_table(runs: Record) -> Table:
     """Returns what was pretrained, for how long and how well."""
-    columns = ("pretrained", "recipe", "objective", "minutes", "tokens", "bits for each byte", "on")
+    numbers = ("steps", "minutes", "tokens", "bits for each byte")
     rows = []
     for name, run in runs.items():
         results = run["results"]
@@ -182,11 +220,12 @@ def runs_table(runs: Record) -> Table:
                 f"{name}{begun}{given}",
                 run["recipe"],
                 run["objective"],
+                show_count(results["steps"]),
                 f"{results['seconds'] / 60:.1f}",
                 show_count(results["tokens"]),
                 f"{results['held_out']['bits_per_byte']:.3f}",
                 f"{run['device']}{notes}",
             )
         )
-    numeric = frozenset({"minutes", "tokens", "bits for each byte"})
-    return Table(title="Trunks", columns=columns, rows=tuple(rows), numeric=numeric)
+    columns = ("pretrained", "recipe", "objective", *numbers, "on")
+    return Table(title="Trunks", columns=columns, rows=tuple(rows), numeric=frozenset(numbers))

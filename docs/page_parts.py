@@ -54,6 +54,11 @@ def done_for(record: Record, program: str) -> str:
         "own budgets, sizes, seeds or places are others by now, its `--minutes`, `--sizes`, "
         "`--seeds`, `--device` and `--workers` ask for these."
     )
+    if any("--minutes" in line for line in record["commands"]):
+        words += (
+            " How far minutes go depends on the machine: `--steps` with the steps of the table "
+            "instead of `--minutes` asks for as many."
+        )
     if any(run.get("is_given") for run in record.get("runs", {}).values()):
         words += (
             " A trunk that was made before was given by `--trunk NAME=RUN`; it had the minutes of "

@@ -37,7 +37,12 @@ def record(facts, comparison_results):
             "device": "NVIDIA H200",
             "begun_from": None,
             "is_side_by_side": False,
-            "results": {"seconds": 90.0, "tokens": 1_234_567, "held_out": {"bits_per_byte": 1.25}},
+            "results": {
+                "steps": 4_321,
+                "seconds": 90.0,
+                "tokens": 1_234_567,
+                "held_out": {"bits_per_byte": 1.25},
+            },
         }
         return facts | {"comparisons": {"compared": results}, "runs": {"lab": run}}
 
@@ -143,6 +148,31 @@ def test_scores_are_shown_on_the_clean_and_on_the_full_test(study, record):
             assert f"{100 * row['mean']:.1f} %" in text
 
 
+def test_each_warm_trunk_is_told_by_how_much_it_differs(record):
+    made = record(trunks=("one", "another"), sizes=(1_600,))
+    text = study_block("objectives", made)
+    (title,) = (
+        line
+        for line in text.splitlines()
+        if "Points by which warm differs" in line and "clean" in line
+    )
+    header = text[text.index(title) :].splitlines()[2]
+    columns = [cell.strip() for cell in header.strip("|").split("|")]
+    table = text[text.index(title) :].split("\n\n")[1]
+    for row in made["comparisons"]["compared"]["differences"]:
+        if (row["test"], row["metric"], row["to"]) == ("clean", "accuracy", "tfidf"):
+            (cells,) = rows(table, row["of"].removeprefix("warm:"))
+            shown = f"{100 * row['difference']:+.1f} (".replace("-", "\N{MINUS SIGN}")
+            assert cells[columns.index("\N{MINUS SIGN} TF-IDF")].startswith(shown)
+
+
+def test_minutes_are_told_to_depend_on_the_machine(record):
+    made = record()
+    assert "asks for as many" not in study_block("strong", made)
+    made["commands"].append("headstart pretrain DATA/text.txt --minutes 2 --out WORK/lab")
+    assert "asks for as many" in study_block("strong", made)
+
+
 def test_epochs_are_told_from_the_curves(record):
     made = record(sizes=(1_600,))
     results = made["comparisons"]["compared"]
@@ -156,7 +186,7 @@ def test_epochs_are_told_from_the_curves(record):
 
 def test_a_run_is_a_row(record):
     cells = rows(study_block("documents", record()), "lab")[0]
-    assert cells[1:] == ["lab", "causal", "1.5", "1,234,567", "1.250", "NVIDIA H200"]
+    assert cells[1:] == ["lab", "causal", "4,321", "1.5", "1,234,567", "1.250", "NVIDIA H200"]
 
 
 def test_trunks_are_ranked_by_their_best(record):
