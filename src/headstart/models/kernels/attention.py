@@ -1,8 +1,10 @@
 """The compiled attention of `attention.c`: what it is called with."""
 
 import ctypes
-from ctypes import POINTER, c_int, c_size_t, c_void_p
+from ctypes import c_int, c_size_t, c_void_p
 from typing import Any
+
+from headstart.models.kernels.declaring import declare
 
 
 class BatchFields(ctypes.Structure):
@@ -29,11 +31,7 @@ class BatchFields(ctypes.Structure):
 
 def declare_attention(library: Any) -> bool:
     """Says of each function what it takes and returns; returns whether their fields are these."""
-    library.batch_size.argtypes, library.batch_size.restype = (), c_size_t
     library.thread_scratch_size.argtypes = (c_size_t, c_size_t)
     library.thread_scratch_size.restype = c_size_t
     library.has_threads.argtypes, library.has_threads.restype = (), c_int
-    for name in ("attend_forward", "attend_backward"):
-        function = getattr(library, name)
-        function.argtypes, function.restype = (POINTER(BatchFields),), None
-    return bool(library.batch_size() == ctypes.sizeof(BatchFields))
+    return declare(library, BatchFields, "batch_size", ("attend_forward", "attend_backward"))

@@ -1,8 +1,10 @@
 """The compiled dropout of `dropout.c`: what it is called with."""
 
 import ctypes
-from ctypes import POINTER, c_float, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import c_float, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any
+
+from headstart.models.kernels.declaring import declare
 
 
 class DroppingFields(ctypes.Structure):
@@ -25,6 +27,4 @@ class DroppedFields(ctypes.Structure):
 
 def declare_dropout(library: Any) -> bool:
     """Says of each function what it takes and returns; returns whether their fields are these."""
-    library.dropped_size.argtypes, library.dropped_size.restype = (), c_size_t
-    library.drop.argtypes, library.drop.restype = (POINTER(DroppedFields),), None
-    return bool(library.dropped_size() == ctypes.sizeof(DroppedFields))
+    return declare(library, DroppedFields, "dropped_size", ("drop",))

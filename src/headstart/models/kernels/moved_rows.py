@@ -1,8 +1,10 @@
 """The compiled steps of `moved_rows.c`: what they are called with."""
 
 import ctypes
-from ctypes import POINTER, c_float, c_size_t, c_void_p
+from ctypes import c_float, c_size_t, c_void_p
 from typing import Any
+
+from headstart.models.kernels.declaring import declare
 
 
 class MovedRowsFields(ctypes.Structure):
@@ -34,6 +36,4 @@ class MovedRowsFields(ctypes.Structure):
 
 def declare_moved_rows(library: Any) -> bool:
     """Says of each function what it takes and returns; returns whether their fields are these."""
-    library.moved_rows_size.argtypes, library.moved_rows_size.restype = (), c_size_t
-    library.move_rows.argtypes, library.move_rows.restype = (POINTER(MovedRowsFields),), None
-    return bool(library.moved_rows_size() == ctypes.sizeof(MovedRowsFields))
+    return declare(library, MovedRowsFields, "moved_rows_size", ("move_rows",))

@@ -1,8 +1,10 @@
 """The compiled ReLU of `relu.c`: what it is called with."""
 
 import ctypes
-from ctypes import POINTER, c_size_t, c_void_p
+from ctypes import c_size_t, c_void_p
 from typing import Any
+
+from headstart.models.kernels.declaring import declare
 
 
 class ReluFields(ctypes.Structure):
@@ -21,8 +23,4 @@ class ReluFields(ctypes.Structure):
 
 def declare_relu(library: Any) -> bool:
     """Says of each function what it takes and returns; returns whether their fields are these."""
-    library.relu_size.argtypes, library.relu_size.restype = (), c_size_t
-    for name in ("relu_forward", "relu_backward"):
-        function = getattr(library, name)
-        function.argtypes, function.restype = (POINTER(ReluFields),), None
-    return bool(library.relu_size() == ctypes.sizeof(ReluFields))
+    return declare(library, ReluFields, "relu_size", ("relu_forward", "relu_backward"))

@@ -1,9 +1,10 @@
 """The compiled residual of `residual.c`: what it is called with."""
 
 import ctypes
-from ctypes import POINTER, c_float, c_size_t, c_void_p
+from ctypes import c_float, c_size_t, c_void_p
 from typing import Any
 
+from headstart.models.kernels.declaring import declare
 from headstart.models.kernels.dropout import DroppingFields
 
 
@@ -35,8 +36,6 @@ class ResidualFields(ctypes.Structure):
 
 def declare_residual(library: Any) -> bool:
     """Says of each function what it takes and returns; returns whether their fields are these."""
-    library.residual_size.argtypes, library.residual_size.restype = (), c_size_t
-    for name in ("residual_forward", "residual_backward"):
-        function = getattr(library, name)
-        function.argtypes, function.restype = (POINTER(ResidualFields),), None
-    return bool(library.residual_size() == ctypes.sizeof(ResidualFields))
+    return declare(
+        library, ResidualFields, "residual_size", ("residual_forward", "residual_backward")
+    )

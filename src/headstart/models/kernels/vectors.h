@@ -58,10 +58,13 @@ ALWAYS_INLINE void store_first(float *to, vector numbers, size_t num_stored) {
 
 /* What is left of a number in single precision without the lower half of its bits. */
 typedef uint16_t bf16;
-typedef uint16_t bf16s __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
 
 ALWAYS_INLINE vector load_half(const bf16 *from) {
-    return (vector)(__builtin_convertvector(*(const bf16s *)from, bits) << 16);
+#if defined(__AVX512F__)
+    return (vector)((bits)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)from)) << 16);
+#else
+    return (vector)((bits)_mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)from)) << 16);
+#endif
 }
 
 /* Rounds to the nearest, of two as near to the even one; what is no number stays none. */
@@ -70,7 +73,13 @@ ALWAYS_INLINE void store_half(bf16 *to, vector numbers) {
     bits rounded = (found + 0x7fffu + ((found >> 16) & 1)) >> 16;
     whole is_none = numbers != numbers;
     bits kept = (rounded & ~(bits)is_none) | (0x7fc0u & (bits)is_none);
-    *(bf16s *)to = __builtin_convertvector(kept, bf16s);
+#if defined(__AVX512F__)
+    _mm256_storeu_si256((void *)to, _mm512_cvtepi32_epi16((__m512i)kept));
+#else
+    __m128i first = _mm256_castsi256_si128((__m256i)kept);
+    _mm_storeu_si128((void *)to,
+                     _mm_packus_epi32(first, _mm256_extracti128_si256((__m256i)kept, 1)));
+#endif
 }
 
 ALWAYS_INLINE vector all(float number) { return (vector){0} + number; }

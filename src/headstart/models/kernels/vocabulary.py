@@ -1,8 +1,10 @@
 """The compiled pass over a vocabulary of `vocabulary.c`: what it is called with."""
 
 import ctypes
-from ctypes import POINTER, c_float, c_int, c_size_t, c_void_p
+from ctypes import c_float, c_int, c_size_t, c_void_p
 from typing import Any
+
+from headstart.models.kernels.declaring import declare
 
 
 class VocabularyFields(ctypes.Structure):
@@ -28,6 +30,4 @@ class VocabularyFields(ctypes.Structure):
 
 def declare_vocabulary(library: Any) -> bool:
     """Says of each function what it takes and returns; returns whether their fields are these."""
-    library.vocabulary_size.argtypes, library.vocabulary_size.restype = (), c_size_t
-    library.answer.argtypes, library.answer.restype = (POINTER(VocabularyFields),), None
-    return bool(library.vocabulary_size() == ctypes.sizeof(VocabularyFields))
+    return declare(library, VocabularyFields, "vocabulary_size", ("answer",))

@@ -8,6 +8,7 @@ Legend: C positions of a chunk, P pieces and padding, V pieces, T threads.
 
 from ctypes import byref
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -74,8 +75,10 @@ class CompiledPass:
         lowest, highest = (int(target) for target in target_C.aminmax())
         if lowest < 0 or highest >= self.num_pieces:
             raise IndexError(f"targets go from {lowest} to {highest}, of {self.num_pieces} pieces")
-        loss_C = torch.empty(num_rows)
-        scratch_TP = torch.empty(num_threads, row_size) if is_half else None
+        # Whatever numbers are made as by default: compiled code knows these.
+        room = partial(torch.empty, dtype=torch.float32, device="cpu")
+        loss_C = room(num_rows)
+        scratch_TP = room(num_threads, row_size) if is_half else None
         fields = VocabularyFields(
             logits=logits_CP.data_ptr(),
             bias=address_of(self.bias_V),

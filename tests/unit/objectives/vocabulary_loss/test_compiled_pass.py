@@ -157,3 +157,18 @@ def test_what_compiled_code_does_not_know_is_left_to_pytorch(every_kernel):
     assert pass_kernels(cpu, torch.float64) is None
     assert pass_kernels(cpu, torch.float16) is None
     assert pass_kernels(torch.device("cuda"), torch.float32) is None
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("usual", [torch.float64, torch.float16])
+def test_what_numbers_are_by_default_changes_nothing(every_kernel, dtype, usual):
+    logits_CP, target_C = padded(torch.randn(3, 20).to(dtype)), torch.tensor([0, 19, 7])
+    one_pass = CompiledPass(every_kernel[0], None, 20, 0.0)
+    before_C = one_pass.losses(logits_CP.clone(), target_C)
+    torch.set_default_dtype(usual)
+    try:
+        after_C = one_pass.losses(logits_CP.clone(), target_C)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert after_C.dtype == torch.float32
+    assert torch.equal(before_C, after_C)
