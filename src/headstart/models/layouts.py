@@ -7,7 +7,7 @@ nothing of this, and a model that is told to learn, or moved, goes back to plain
 """
 
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import torch
 import torch.nn.functional as F
@@ -95,6 +95,12 @@ class Product(nn.Module):
         # Weights that count no changes could change unseen.
         self.is_for_use = is_plain and not weight.is_inference() and has_layouts()
 
+    def train(self, mode: bool = True) -> Self:  # noqa: FBT001, FBT002 - PyTorch's own
+        """Says whether it learns; weights that do may change uncounted, by a fused optimiser."""
+        if mode:
+            self.forget_layout()
+        return super().train(mode)
+
     def forget_layout(self) -> None:
         """Goes back to plain products."""
         self.is_for_use, self._layout = False, None
@@ -111,7 +117,6 @@ class Product(nn.Module):
         """Returns the layout by which these rows are multiplied; none where the plain way is."""
         weight = self.weight
         if self.training or weight.device.type != "cpu":
-            # What learns may change uncounted, by a fused optimiser.
             self.forget_layout()
             return None
         dtype = None if torch.is_grad_enabled() else precision_for(rows, weight)

@@ -45,31 +45,41 @@ def can_attend_as_one(
     """Whether something is learned by attention that compiled code knows."""
     if not serves_learning(hidden_BTD) or not is_known(visibility):
         return False
-    head_width = hidden_BTD.shape[-1] // attention.num_heads
+    if type(attention) is not SelfAttention:
+        return False
+    width = hidden_BTD.shape[-1]
     products = attention.query_key_value, attention.output
-    return is_faster(head_width, visibility) and are_plain(attention, after, products)
+    return is_faster(width // attention.num_heads, visibility) and are_plain(
+        attention, after, products, width
+    )
 
 
 def can_feed_as_one(feed_forward: nn.Module, after: Sum, hidden_BTD: Tensor) -> bool:
     """Whether something is learned by a feed-forward that is one of these."""
-    if not serves_learning(hidden_BTD) or not isinstance(feed_forward, FeedForward):
+    if not serves_learning(hidden_BTD) or type(feed_forward) is not FeedForward:
         return False
     products = feed_forward.inner, feed_forward.output
     is_bent = feed_forward.activation in {F.relu, F.gelu}
-    return is_bent and are_plain(feed_forward, after, products)
+    return is_bent and are_plain(feed_forward, after, products, hidden_BTD.shape[-1])
 
 
-def are_plain(branch: nn.Module, after: Sum, products: Iterable[nn.Module]) -> bool:
+def are_plain(branch: nn.Module, after: Sum, products: Iterable[nn.Module], width: int) -> bool:
     """Whether a branch has the parts it was made with, and nobody listens to any of them."""
     norm = after.norm
     is_usual = (
         type(norm) is nn.LayerNorm
         and norm.elementwise_affine
+        and norm.normalized_shape == (width,)
         and type(after.dropout) is Dropout
         and all(type(part) is Linear for part in products)
     )
-    return is_usual and not any(
-        has_listeners(part) or not lies_plainly(part) for part in (branch, *after, *products)
+    is_heard_everywhere = torch.nn.modules.module._has_any_global_hook()  # type: ignore[no-untyped-call]
+    return (
+        is_usual
+        and not is_heard_everywhere
+        and not any(
+            has_listeners(part) or not lies_plainly(part) for part in (branch, *after, *products)
+        )
     )
 
 
@@ -86,8 +96,9 @@ def has_listeners(part: nn.Module) -> bool:
 def lies_plainly(part: nn.Module) -> bool:
     """Whether a part's own weights lie as compiled code reads them."""
     return all(
-        weights is None or (weights.dtype == torch.float32 and weights.is_contiguous())
+        weights.dtype == torch.float32 and weights.device.type == "cpu" and weights.is_contiguous()
         for weights in part._parameters.values()
+        if weights is not None
     )
 
 
@@ -190,10 +201,12 @@ class _AttendedSum(torch.autograd.Function):
         mixed_gradient_BTD = (of_sum.branch_ND @ output_DD).view_as(found.mixed_BTD)
         joint_gradient_BTE, joint_bias_E = unmix(found, ctx.setting.visibility, mixed_gradient_BTD)
         joint_gradient_NE = joint_gradient_BTE.flatten(0, 1)
+        mixed_ND = found.mixed_BTD.flatten(0, 1)
+        _, wants_joint, _, wants_output, *_ = ctx.needs_input_grad
         of_weights = (
-            joint_gradient_NE.t() @ hidden_ND,
+            joint_gradient_NE.t() @ hidden_ND if wants_joint else None,
             joint_bias_E,
-            of_sum.branch_ND.t() @ found.mixed_BTD.flatten(0, 1),
+            of_sum.branch_ND.t() @ mixed_ND if wants_output else None,
             of_sum.bias_D,
             of_sum.gain_D,
             of_sum.shift_D,
@@ -253,10 +266,11 @@ class _FedSum(torch.autograd.Function):
         else:
             inner_gradient_NF = torch.ops.aten.gelu_backward(inner_gradient_NF, inner_NF)
             inner_bias_F = inner_gradient_NF.sum(dim=0)
+        _, wants_inner, _, wants_output, *_ = ctx.needs_input_grad
         of_weights = (
-            inner_gradient_NF.t() @ hidden_ND,
+            inner_gradient_NF.t() @ hidden_ND if wants_inner else None,
             inner_bias_F,
-            of_sum.branch_ND.t() @ bent_NF,
+            of_sum.branch_ND.t() @ bent_NF if wants_output else None,
             of_sum.bias_D,
             of_sum.gain_D,
             of_sum.shift_D,
@@ -271,7 +285,7 @@ def rows_of(gradient_BTD: Tensor) -> Tensor:
     return gradient_BTD.flatten(0, 1).contiguous()
 
 
-def asked_for(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+def asked_for(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
     """Returns a gradient for each input that wants one, of which the first are given."""
     missing = [None] * (len(ctx.needs_input_grad) - len(gradients))
     return tuple(

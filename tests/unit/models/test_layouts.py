@@ -1,17 +1,21 @@
 """Weights that are laid out for use give the plain answers, and serve only where they may."""
 
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+from headstart.apps.recipes.lab import lab
 from headstart.models import layouts
+from headstart.models.blocks import Block
 from headstart.models.heads.config import LanguageHeadConfig
 from headstart.models.heads.language import LanguageHead
 from headstart.models.inputs import Text
 from headstart.models.layouts import LEAST_PRODUCT, Layout, Linear, Product, lay_out
+from headstart.models.masks import Visibility
 
 needs_layouts = pytest.mark.skipif(not layouts.has_layouts(), reason="PyTorch without oneDNN")
 WIDTH, NUM_OUTPUTS = 64, 96
@@ -223,6 +227,27 @@ def test_all_products_of_a_model_are_found():
     lay_out(model)
     found = [part for part in model.modules() if isinstance(part, Product)]
     assert [part.is_for_use for part in found] == [layouts.has_layouts()] * 2
+
+
+@needs_layouts
+def test_a_layer_that_learns_by_compiled_code_is_multiplied_as_it_is_now(taken):
+    layer = replace(lab().model.trunk.layer, width=WIDTH, num_heads=1, feed_forward_width=96)
+    block = Block(replace(lab().model.trunk, layer=layer), 0).eval()
+    lay_out(block)
+    hidden_BTD, visibility = drawn_rows(NUM_ROWS, 2), Visibility(True, None)
+
+    def used():
+        with torch.no_grad():
+            return block.eval()(hidden_BTD, visibility, None, None)
+
+    used()
+    assert taken
+    # Its steps change weights without counting that they did.
+    optimiser = torch.optim.AdamW(block.parameters(), lr=0.1, fused=True)
+    block.train()(hidden_BTD, visibility, None, None).square().sum().backward()
+    optimiser.step()
+    found = used()
+    torch.testing.assert_close(found, copy.deepcopy(block)(hidden_BTD, visibility, None, None))
 
 
 @needs_layouts

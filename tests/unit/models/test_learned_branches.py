@@ -183,6 +183,64 @@ def test_whoever_listens_to_a_part_hears_it(every_kernel):
     assert heard == ["attention"]
 
 
+def test_whoever_listens_to_every_module_hears_its_parts(every_kernel):
+    block, heard = Block(TRUNKS["lab"], 0), []
+    handle = torch.nn.modules.module.register_module_forward_hook(
+        lambda module, *_: heard.append(type(module))
+    )
+    try:
+        block(torch.randn(1, 4, 128), Visibility(True, None), None, None)
+    finally:
+        handle.remove()
+    assert {SelfAttention, FeedForward, torch.nn.LayerNorm} <= set(heard)
+
+
+@pytest.mark.parametrize("shape", [256, (4, 128)])
+def test_a_norm_of_another_shape_is_left_to_pytorch(every_kernel, by_kernels, shape):
+    block = Block(TRUNKS["lab"], 0)
+    block.feed_forward_norm = torch.nn.LayerNorm(shape)
+    hidden_BTD, visibility = torch.randn(2, 4, 128), Visibility(True, None)
+    if shape == 256:
+        with pytest.raises(RuntimeError, match="normalized_shape"):
+            block(hidden_BTD, visibility, None, None)
+        return
+    found = block(hidden_BTD, visibility, None, None)
+    with by_kernels(None):
+        torch.testing.assert_close(found, block(hidden_BTD, visibility, None, None))
+
+
+class Halved(torch.nn.Module):
+    """Stands where another branch stood."""
+
+    def __init__(self, branch: torch.nn.Module) -> None:
+        super().__init__()
+        self.branch = branch
+
+    def forward(self, *read: object) -> torch.Tensor:
+        return self.branch(*read) / 2
+
+
+class HalvedAttention(SelfAttention):
+    """Attends as its kind does, and takes half of it."""
+
+    def forward(self, *read: object) -> torch.Tensor:
+        return super().forward(*read) / 2
+
+
+def test_what_stands_in_the_place_of_a_branch_is_called(every_kernel):
+    config, visibility = TRUNKS["lab"], Visibility(True, None)
+    block, hidden_BTD = Block(config, 0), torch.randn(2, 4, 128)
+    inherited = HalvedAttention(config.layer)
+    inherited.load_state_dict(block.attention.state_dict())
+    block.attention = Halved(block.attention)
+    wrapped = block(hidden_BTD, visibility, None, None)
+    block.attention = inherited
+    torch.testing.assert_close(block(hidden_BTD, visibility, None, None), wrapped)
+    block.attention = Block(config, 0).attention
+    block.feed_forward = Halved(block.feed_forward)
+    assert block(hidden_BTD, visibility, None, None).shape == hidden_BTD.shape
+
+
 def test_padding_within_a_row_is_left_to_pytorch(every_kernel):
     is_token_BT = torch.tensor([[True, False, True]])
     visibility = within(Text(torch.zeros(1, 3, dtype=torch.long), is_token_BT), "causal")
