@@ -10,7 +10,7 @@ from torch import Tensor
 
 from headstart.evaluation.integrated_gradients import Shares, Way, integrated_gradients
 from headstart.models.inputs import Text
-from headstart.models.inspection import given_vectors
+from headstart.models.inspection import given_vectors, given_weights
 from headstart.objectives.labels import Classifier, TextRows, window_shares
 
 
@@ -28,7 +28,8 @@ def attribute(
         window_way(model, row, blank, scale_C * share)
         for row, blank, share in zip(rows, blanks, share_B.tolist(), strict=True)
     ]
-    return integrated_gradients(ways)
+    with given_weights(model):
+        return integrated_gradients(ways)
 
 
 def window_way(model: Classifier, row: Sequence[int], blank: Sequence[int], scale_C: Tensor) -> Way:

@@ -31,6 +31,19 @@ def given_vectors(trunk: Trunk, vector_BTD: Tensor) -> Iterator[None]:
         handle.remove()
 
 
+@contextmanager
+def given_weights(model: nn.Module) -> Iterator[None]:
+    """Has no gradients made for a model's weights, where only those of vectors are asked for."""
+    learning = [weights for weights in model.parameters() if weights.requires_grad]
+    for weights in learning:
+        weights.requires_grad = False
+    try:
+        yield
+    finally:
+        for weights in learning:
+            weights.requires_grad = True
+
+
 class PairWeights(NamedTuple):
     """Who attends to whom in an encoder-decoder, layer by layer; asking by row."""
 

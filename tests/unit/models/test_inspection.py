@@ -7,7 +7,7 @@ from tiny_classifiers import SHAPES, recipe_of, run_of
 
 from headstart.models.attention import attend, attention_weights, join_heads
 from headstart.models.inputs import Text
-from headstart.models.inspection import given_vectors, weights_by_layer
+from headstart.models.inspection import given_vectors, given_weights, weights_by_layer
 from headstart.models.masks import Visibility, causal, within
 
 
@@ -80,3 +80,14 @@ def test_a_trunk_reads_given_vectors_as_its_own_and_forgets_them(shape):
         raise ZeroDivisionError
     assert not trunk.embedding.tokens._forward_hooks
     assert within(text, trunk.config.direction).may_attend_B1TS is None
+
+
+def test_weights_that_are_given_have_no_gradients_for_a_while():
+    linear = torch.nn.Linear(2, 2)
+    linear.bias.requires_grad_(requires_grad=False)
+    vector = torch.ones(2, requires_grad=True)
+    with given_weights(linear):
+        linear(vector).sum().backward()
+    assert vector.grad is not None
+    assert linear.weight.grad is None
+    assert [each.requires_grad for each in linear.parameters()] == [True, False]
