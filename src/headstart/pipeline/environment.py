@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from headstart import __version__
-from headstart.models.kernels.library import compiled_kernels
+from headstart.models.kernels.library import threaded_kernels
 
 
 def environment(device: str) -> dict[str, str]:
@@ -21,7 +21,7 @@ def environment(device: str) -> dict[str, str]:
         "device": torch.cuda.get_device_name(device) if is_gpu else platform.machine(),
         "threads": str(torch.get_num_threads()),
         "instruction set": torch.backends.cpu.get_cpu_capability(),
-        "compiled code": "used" if compiled_kernels() is not None else "not built",
+        "compiled code": "used" if threaded_kernels() is not None else "not used",
     }
 
 

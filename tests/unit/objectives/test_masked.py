@@ -1,15 +1,18 @@
 """Hidden pieces: as many as the share says, treated as BERT treats them, drawn anew each epoch."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from headstart.cut_text import WORD_START
 from headstart.errors import RecipeError
 from headstart.objectives.batch import NOTHING, to_batch
 from headstart.objectives.hiding import HidingConfig
 from headstart.objectives.objective import StepRows
+from headstart.objectives.vocabulary_loss.chunked import summed_loss
 from headstart.tokenizers.pieces import BASIC_PIECES, END_ID, MASK, SPECIAL_PIECES
 
 # A binomial count strays this many standard deviations from its mean once in a million times.
@@ -201,3 +204,15 @@ def test_logits_are_asked_for_at_the_hidden_positions_only(toy):
     answered = batch.answered_M.tolist()
     assert answered == np.flatnonzero(rows.targets != NOTHING).tolist()
     assert batch.target_M.tolist() == rows.targets.ravel()[answered].tolist()
+
+    given = []
+
+    def head_loss(hidden_MD, weight, bias, target_M):
+        given.append(hidden_MD)
+        return summed_loss(hidden_MD, weight, bias, target_M)
+
+    model = toy.model("masked")
+    replace(toy.objective("masked"), head_loss=head_loss).loss(model, batch)
+    (hidden_MD,) = given
+    assert len(hidden_MD) == len(answered) < rows.tokens.size
+    torch.testing.assert_close(hidden_MD, model.trunk(batch.text).flatten(0, 1)[answered])
