@@ -4,8 +4,10 @@ The package works without: what fails here is told to whoever asks pip for more,
 refused for it.
 """
 
+import contextlib
 import os
 import platform
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -19,7 +21,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 KERNELS = Path("src/headstart/models/kernels")
 SOURCES = (
     *("rows.c", "attention.c", "dropout.c", "residual.c", "relu.c"),
-    *("vocabulary.c", "moved_rows.c"),
+    *("vocabulary.c", "moved_rows.c", "fingerprint.c"),
 )
 # For each file the instructions that a processor must know; `kernels/library.py` picks one of them.
 INSTRUCTIONS = {
@@ -39,9 +41,7 @@ class KernelsBuildHook(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Adds what could be compiled to the package."""
         folder = Path(self.root) / KERNELS
-        built = [
-            name for name in INSTRUCTIONS if is_for_this_machine() and compile_kernels(folder, name)
-        ]
+        built = [name for name in INSTRUCTIONS if compile_kernels(folder, name)]
         if built and version != "editable":
             build_data["pure_python"] = False
             system = sysconfig.get_platform().replace("-", "_").replace(".", "_")
@@ -50,8 +50,11 @@ class KernelsBuildHook(BuildHookInterface):
 
 
 def is_for_this_machine() -> bool:
-    """Says whether this is a processor that the code is for."""
-    return platform.machine().lower() in {"x86_64", "amd64"}
+    """Says whether this is a processor and a system that the code is for.
+
+    Elsewhere it was never run: GCC on Windows, for one, lays stacks out so that long vectors fail.
+    """
+    return platform.system() == "Linux" and platform.machine() == "x86_64"
 
 
 def compiler() -> list[str]:
@@ -63,11 +66,14 @@ def compiler() -> list[str]:
 
 def compile_kernels(folder: Path, name: str) -> bool:
     """Compiles one file beside its target, and says whether that went well."""
+    if not is_for_this_machine():
+        return False
     beside = folder / f"{name}.{os.getpid()}.tmp"
-    command = [*compiler(), *FLAGS, *INSTRUCTIONS[name]]
-    # What another version left would be taken for this one's.
-    (folder / name).unlink(missing_ok=True)
+    sources = runpy.run_path(str(folder / "fingerprint.py"))["fingerprint"](folder)
+    command = [*compiler(), *FLAGS, *INSTRUCTIONS[name], f"-DSOURCES={sources}u"]
     try:
+        # What another version left is of no use.
+        (folder / name).unlink(missing_ok=True)
         subprocess.run(
             [*command, *(str(folder / name) for name in SOURCES), "-o", str(beside), "-lm"],
             check=True,
@@ -78,6 +84,7 @@ def compile_kernels(folder: Path, name: str) -> bool:
     except (OSError, subprocess.CalledProcessError) as error:
         reason = getattr(error, "stderr", None) or str(error)
         print(f"{name} was not built, and is done without: {reason}", file=sys.stderr)
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
         return False
     return True

@@ -11,7 +11,8 @@ import pytest
 from headstart.models.kernels.library import FILES, load_kernels
 
 ROOT = Path(__file__).parents[2]
-SOURCES = sorted((ROOT / "src/headstart/models/kernels").glob("*.[ch]"))
+KERNELS = ROOT / "src/headstart/models/kernels"
+SOURCES = [*KERNELS.glob("*.[ch]"), KERNELS / "fingerprint.py"]
 NAMES = {source.name for source in SOURCES}
 has_compiler = shutil.which(os.environ.get("CC", "cc")) is not None
 needs_compiler = pytest.mark.skipif(
@@ -67,9 +68,20 @@ def test_a_compiler_may_come_with_words_of_its_own(build, monkeypatch):
     assert build.compiler() == ["ccache", "my gcc", "-pipe"]
 
 
-def test_other_processors_are_not_compiled_for(build, monkeypatch):
-    monkeypatch.setattr(platform, "machine", lambda: "arm64")
-    assert not build.is_for_this_machine()
+@pytest.mark.parametrize(("where", "name"), [("machine", "arm64"), ("system", "Windows")])
+def test_where_it_was_never_run_nothing_is_compiled(build, folder, monkeypatch, where, name):
+    monkeypatch.setattr(platform, where, lambda: name)
+    assert not build.compile_kernels(folder, FILES["AVX2"])
+
+
+@needs_compiler
+def test_what_cannot_be_written_is_told_and_refuses_nothing(build, folder, monkeypatch, capsys):
+    def refuse(self, missing_ok=False):
+        raise PermissionError(f"Read-only file system: {self}")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    assert not build.compile_kernels(folder, FILES["AVX2"])
+    assert "Read-only file system" in capsys.readouterr().err
 
 
 @needs_compiler
@@ -78,5 +90,16 @@ def test_code_of_another_version_is_not_taken(build, folder, monkeypatch):
     source = folder / "rows.c"
     source.write_text(source.read_text().replace("float piece_scale;", "double piece_scale;"))
     assert build.compile_kernels(folder, name)
-    with pytest.raises(OSError, match="another version"):
+    with pytest.raises(OSError, match="other sources"):
+        load_kernels(folder / name)
+
+
+@needs_compiler
+def test_code_of_other_sources_is_not_taken(build, folder):
+    name = FILES["AVX2"]
+    assert build.compile_kernels(folder, name)
+    load_kernels(folder / name)
+    source = folder / "relu.c"
+    source.write_text(source.read_text() + "/* as after a git pull */\n")
+    with pytest.raises(OSError, match="other sources than those beside it"):
         load_kernels(folder / name)

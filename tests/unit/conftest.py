@@ -3,14 +3,12 @@
 import random
 from collections.abc import Callable, Sequence
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from headstart.models.kernels import library
-from headstart.models.kernels.library import FILES, compiled_kernels, load_kernels
+from headstart.models.kernels.library import compiled_kernels, load_kernels, paths_for
 
 # How good each kind is: at 100 labels, and how much more for each tenfold of labels.
 WORTH = {
@@ -335,7 +333,4 @@ def every_kernel() -> list[Any]:
     """The kernels for this processor, and for those that know less than it does."""
     if compiled_kernels() is None:
         pytest.skip("no code was built for this machine")
-    kinds = list(FILES)
-    # A processor that knows the first of these knows those behind it too.
-    runnable = kinds[kinds.index(torch.backends.cpu.get_cpu_capability()) :]
-    return [load_kernels(Path(library.__file__).with_name(FILES[kind])) for kind in runnable]
+    return list(map(load_kernels, paths_for(torch.backends.cpu.get_cpu_capability())))

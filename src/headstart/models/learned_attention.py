@@ -8,13 +8,13 @@ Legend: B batch, T positions, E three times the width, D width, H heads.
 """
 
 from ctypes import byref
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from headstart.models.kernels.attention import BatchFields
-from headstart.models.kernels.library import address_of, compiled_kernels
+from headstart.models.kernels.library import address_of, kernels_in_use
 from headstart.models.masks import Visibility
 
 # Of narrower heads most time goes into exponentials, at which PyTorch is as fast; unless half of
@@ -79,8 +79,7 @@ class _Batch:
         num_rows, num_heads, length = found.log_total_BHT.shape
         head_width = found.mixed_BTD.shape[2] // num_heads
         num_threads = torch.get_num_threads()
-        kernels: Any = compiled_kernels()
-        self.kernels = kernels
+        self.kernels = kernels = kernels_in_use()
         # Held, since the fields only know where they lie.
         self.num_real_B = as_lengths(visibility.num_real_B, num_rows)
         self.scratch = found.joint_BTE.new_empty(

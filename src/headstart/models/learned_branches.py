@@ -24,11 +24,8 @@ from headstart.models.layouts import Linear
 from headstart.models.learned_attention import Mix, is_faster, is_known, mix, unmix
 from headstart.models.learned_dropout import Dropping
 from headstart.models.learned_relu import bend, unbend
-from headstart.models.learned_residual import (
-    Norming,
-    normed_sum,
-    unnormed,
-)
+from headstart.models.learned_residual import Norming, normed_sum, unnormed
+from headstart.models.listeners import is_heard, is_heard_everywhere
 from headstart.models.masks import Visibility
 
 
@@ -73,23 +70,12 @@ def are_plain(branch: nn.Module, after: Sum, products: Iterable[nn.Module], widt
         and type(after.dropout) is Dropout
         and all(type(part) is Linear for part in products)
     )
-    is_heard_everywhere = torch.nn.modules.module._has_any_global_hook()  # type: ignore[no-untyped-call]
     return (
         is_usual
-        and not is_heard_everywhere
+        and not is_heard_everywhere()
         and not any(
-            has_listeners(part) or not lies_plainly(part) for part in (branch, *after, *products)
+            is_heard(part) or not lies_plainly(part) for part in (branch, *after, *products)
         )
-    )
-
-
-def has_listeners(part: nn.Module) -> bool:
-    """Whether something is called with what a part reads or returns."""
-    return bool(
-        part._forward_hooks
-        or part._forward_pre_hooks
-        or part._backward_hooks
-        or part._backward_pre_hooks
     )
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from headstart.models.kernels.dropout import DroppedFields
-from headstart.models.kernels.library import compiled_kernels
+from headstart.models.kernels.library import kernels_in_use
 
 # The values that a draw may have.
 NUM_VALUES = 1 << 32
@@ -70,6 +70,5 @@ def left_of(numbers: Tensor, dropping: Dropping) -> Tensor:
         num_numbers=numbers.numel(),
         num_parts=torch.get_num_threads(),
     )
-    kernels: Any = compiled_kernels()
-    kernels.drop(byref(fields))
+    kernels_in_use().drop(byref(fields))
     return left

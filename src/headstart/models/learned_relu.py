@@ -4,12 +4,11 @@ Legend: N positions of all rows, F inner width.
 """
 
 from ctypes import byref
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from headstart.models.kernels.library import address_of, compiled_kernels
+from headstart.models.kernels.library import address_of, kernels_in_use
 from headstart.models.kernels.relu import ReluFields
 
 
@@ -17,8 +16,7 @@ def bend(inner_NF: Tensor, bias_F: Tensor | None) -> None:
     """Adds a bias to each row, and sets to zero what is below."""
     fields = _fields(inner_NF)
     fields.bias = address_of(bias_F)
-    kernels: Any = compiled_kernels()
-    kernels.relu_forward(byref(fields))
+    kernels_in_use().relu_forward(byref(fields))
 
 
 def unbend(bent_NF: Tensor, gradient_NF: Tensor) -> Tensor:
@@ -26,8 +24,7 @@ def unbend(bent_NF: Tensor, gradient_NF: Tensor) -> Tensor:
     fields = _fields(bent_NF)
     sums_PF = gradient_NF.new_zeros(fields.num_parts, fields.width)
     fields.gradient, fields.bias_gradients = gradient_NF.data_ptr(), sums_PF.data_ptr()
-    kernels: Any = compiled_kernels()
-    kernels.relu_backward(byref(fields))
+    kernels_in_use().relu_backward(byref(fields))
     return sums_PF.sum(dim=0)
 
 

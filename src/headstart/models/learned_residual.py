@@ -7,12 +7,12 @@ Legend: N positions of all rows, D width; ... stands for one axis of positions o
 """
 
 from ctypes import byref
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from headstart.models.kernels.library import address_of, compiled_kernels
+from headstart.models.kernels.library import address_of, kernels_in_use
 from headstart.models.kernels.residual import ResidualFields
 from headstart.models.learned_dropout import NONE_DROPPED, Dropping
 
@@ -57,8 +57,7 @@ def normed_sum(hidden: Tensor, branch_ND: Tensor, norming: Norming) -> NormedSum
     fields = _fields(found.distance_ND, found.scale_N, norming)
     fields.hidden, fields.branch = hidden.data_ptr(), branch_ND.data_ptr()
     fields.normed = found.normed.data_ptr()
-    kernels: Any = compiled_kernels()
-    kernels.residual_forward(byref(fields))
+    kernels_in_use().residual_forward(byref(fields))
     return found
 
 
@@ -79,8 +78,7 @@ def unnormed(
     fields.gain_gradients, fields.shift_gradients, fields.bias_gradients = (
         sums_PD.data_ptr() for sums_PD in sums_3PD
     )
-    kernels: Any = compiled_kernels()
-    kernels.residual_backward(byref(fields))
+    kernels_in_use().residual_backward(byref(fields))
     return SumGradients(hidden_gradient_ND, branch_gradient_ND, *sums_3PD.sum(dim=1))
 
 

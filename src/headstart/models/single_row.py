@@ -28,6 +28,7 @@ from headstart.models.kernels.rows import (
     ProductFields,
     TrunkFields,
 )
+from headstart.models.listeners import is_heard, is_heard_everywhere
 from headstart.models.positions import LearnedPositions, SinusoidalPositions
 from headstart.models.trunks import Trunk
 
@@ -44,15 +45,11 @@ class SingleRow:
     def __init__(self, trunk: Trunk, compiled: Any) -> None:
         self._trunk, self._compiled = trunk, compiled
         # Found once, since walking through a trunk for them takes as long as a layer.
+        self._parts = list(trunk.modules())
         self._slots = [
-            (part._parameters, name) for part in trunk.modules() for name in part._parameters
+            (part._parameters, name) for part in self._parts for name in part._parameters
         ]
         self._state = self._state_of_trunk()
-        self._hooks = [
-            hooks
-            for part in trunk.modules()
-            for hooks in (part._forward_hooks, part._forward_pre_hooks)
-        ]
         # What the compiled code is only told the places of.
         self._held: list[object] = []
         self._fields = self._trunk_fields(trunk)
@@ -61,16 +58,18 @@ class SingleRow:
     def is_current(self) -> bool:
         """Whether the trunk is still as it was, drops nothing, and nobody listens to its parts."""
         is_as_it_was = self._state == self._state_of_trunk()
-        return is_as_it_was and not self._trunk.training and not any(self._hooks)
+        is_heard_somewhere = is_heard_everywhere() or any(map(is_heard, self._parts))
+        return is_as_it_was and not self._trunk.training and not is_heard_somewhere
 
-    def _state_of_trunk(self) -> tuple[int, list[int], list[int], list[int]]:
-        """Returns how often the trunk learned, and which weights it has, where, and how old.
+    def _state_of_trunk(self) -> tuple[int, list[int], list[int], list[int], list[int]]:
+        """Returns how often the trunk learned, its parts, and its weights, where, and how old.
 
         What is changed in place through `.data` is not counted, and so is not seen.
         """
+        parts = [id(within) for part in self._parts for within in part._modules.values()]
         weights = [found for kept, name in self._slots if (found := kept.get(name)) is not None]
         places, ages = list(map(Tensor.data_ptr, weights)), list(map(AGE, weights))
-        return self._trunk.num_lessons, list(map(id, weights)), places, ages
+        return self._trunk.num_lessons, parts, list(map(id, weights)), places, ages
 
     def __reduce__(self) -> tuple[Callable[[Trunk], "SingleRow | None"], tuple[Trunk]]:
         """Has a copy made ready anew, from the copy of the trunk: places are no use to others."""
@@ -227,5 +226,20 @@ def new_single_row(trunk: Trunk) -> SingleRow | None:
     # All layers are alike.
     num_weights = sum(weights.numel() for weights in trunk.layers[0].parameters())
     is_small = num_weights <= MOST_LAYER_WEIGHTS
-    compiled = compiled_kernels() if is_plain and is_small else None
+    compiled = compiled_kernels() if is_plain and is_small and is_as_made(trunk) else None
     return None if compiled is None else SingleRow(trunk, compiled)
+
+
+def is_as_made(trunk: Trunk) -> bool:
+    """Whether a trunk has the parts that one of its kind is made with, and no others."""
+    with torch.device("meta"):
+        made = Trunk(trunk.config)
+    return parts_of(trunk) == parts_of(made)
+
+
+def parts_of(trunk: Trunk) -> list[tuple[str, type[nn.Module], object]]:
+    """Returns the name and the kind of each part, and what it does between its products."""
+    return [
+        (name, type(part), getattr(part, "activation", None))
+        for name, part in trunk.named_modules()
+    ]

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.autograd.graph import increment_version
 
 from headstart.errors import RecipeError
-from headstart.models.kernels.library import compiled_kernels
+from headstart.models.kernels.library import kernels_in_use, threaded_kernels
 from headstart.models.kernels.moved_rows import MovedRowsFields
 
 
@@ -166,7 +166,7 @@ class _Rows:
     def _can_be_compiled(self, gradient_R: Tensor) -> bool:
         """Whether compiled code can move the rows where they lie."""
         moments = self.state["exp_avg"], self.state["exp_avg_sq"]
-        return compiled_kernels() is not None and all(
+        return threaded_kernels() is not None and all(
             part.device.type == "cpu" and part.dtype == torch.float32 and part.is_contiguous()
             for part in (self.table, gradient_R, *moments)
         )
@@ -191,8 +191,7 @@ class _Rows:
             width=gradient_R[:1].numel(),
             num_parts=torch.get_num_threads(),
         )
-        kernels: Any = compiled_kernels()
-        kernels.move_rows(byref(fields))
+        kernels_in_use().move_rows(byref(fields))
         # Whoever kept the table to learn from it should see that it has changed.
         increment_version([self.table, self.state["exp_avg"], self.state["exp_avg_sq"]])
 

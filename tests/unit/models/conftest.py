@@ -10,12 +10,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from headstart.models import (
-    learned_attention,
-    learned_dropout,
-    learned_relu,
-    learned_residual,
-)
 from headstart.models.kernels import library
 from headstart.models.learned_dropout import Dropping
 
@@ -27,11 +21,7 @@ def by_kernels() -> Callable[[Any], AbstractContextManager[None]]:
     @contextmanager
     def done_by(kernels: Any) -> Iterator[None]:
         with pytest.MonkeyPatch.context() as patched:
-            for module in (
-                *(library, learned_attention, learned_dropout),
-                *(learned_residual, learned_relu),
-            ):
-                patched.setattr(module, "compiled_kernels", lambda: kernels)
+            patched.setattr(library, "compiled_kernels", lambda: kernels)
             yield
 
     return done_by

@@ -195,6 +195,36 @@ def test_whoever_listens_to_every_module_hears_its_parts(every_kernel):
     assert {SelfAttention, FeedForward, torch.nn.LayerNorm} <= set(heard)
 
 
+def test_what_is_called_instead_of_a_part_is_called(every_kernel):
+    block, called = Block(TRUNKS["lab"], 0), []
+    as_made = block.feed_forward.forward
+
+    def instead(hidden_BTD):
+        called.append("instead")
+        return as_made(hidden_BTD)
+
+    block.feed_forward.forward = instead
+    block(torch.randn(1, 4, 128), Visibility(True, None), None, None)
+    assert called == ["instead"]
+
+
+def test_gradients_by_functions_are_those_of_pytorch(every_kernel, by_kernels):
+    config = TRUNKS["lab"]
+    block = Block(replace(config, layer=replace(config.layer, dropout=0.0)), 0)
+    weights = dict(block.named_parameters())
+    hidden_BTD = torch.randn(2, 5, 128)
+
+    def loss(weights):
+        read = (hidden_BTD, Visibility(True, None), None, None)
+        return torch.func.functional_call(block, weights, read).square().sum()
+
+    found = torch.func.grad(loss)(weights)
+    with by_kernels(None):
+        plain = torch.autograd.grad(loss(weights), list(weights.values()))
+    for one, other in zip(found.values(), plain, strict=True):
+        torch.testing.assert_close(one, other)
+
+
 @pytest.mark.parametrize("shape", [256, (4, 128)])
 def test_a_norm_of_another_shape_is_left_to_pytorch(every_kernel, by_kernels, shape):
     block = Block(TRUNKS["lab"], 0)
@@ -271,3 +301,9 @@ def test_what_a_layer_answers_may_be_changed_in_place(every_kernel):
     block.zero_grad()
     block(hidden_BTD, Visibility(True, None), None, None).mul_(2).sum().backward()
     assert all(map(torch.equal, expected, [each.grad for each in block.parameters()]))
+
+
+def test_a_trunk_that_learns_is_compiled_whole_where_rows_are_padded(every_kernel):
+    trunk, text = Trunk(TRUNKS["lab"]), drawn_text()
+    whole = torch.compile(trunk, fullgraph=True, backend="eager")
+    torch.testing.assert_close(whole(text)[0], trunk(text)[0])

@@ -8,7 +8,6 @@ import logging
 import platform
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -18,21 +17,19 @@ from hypothesis import strategies as st
 from headstart.errors import RecipeError
 from headstart.models import single_row as module
 from headstart.models.config import LayerConfig, TrunkConfig
+from headstart.models.feed_forward import FeedForward
 from headstart.models.initialisation import initialise
 from headstart.models.inputs import Text
 from headstart.models.kernels import library
-from headstart.models.kernels.library import FILES, compiled_kernels, load_kernels
+from headstart.models.kernels.library import FILES, compiled_kernels, load_kernels, paths_for
 from headstart.models.single_row import SingleRow, in_panels, new_single_row
 from headstart.models.trunks import Trunk
 
-# A processor that knows the first of these knows those behind it too.
-KINDS = list(FILES)
 CAPABILITY = torch.backends.cpu.get_cpu_capability()
-RUNNABLE = KINDS[KINDS.index(CAPABILITY) :] if CAPABILITY in KINDS else []
 needs_code = pytest.mark.skipif(
     compiled_kernels() is None, reason="no code was built for this machine"
 )
-every_processor = pytest.mark.parametrize("kind", RUNNABLE)
+every_processor = pytest.mark.parametrize("path", paths_for(CAPABILITY), ids=lambda path: path.name)
 
 PLAIN = TrunkConfig(
     vocabulary_size=31,
@@ -99,17 +96,13 @@ def pieces(num_positions: int, seed: int = 0) -> torch.Tensor:
     return torch.randint(0, 31, (num_positions,), generator=generator)
 
 
-def compiled_for(kind: str):
-    return load_kernels(Path(library.__file__).with_name(FILES[kind]))
-
-
 @needs_code
 @every_processor
 @settings(deadline=None, max_examples=80, derandomize=True, database=None)
 @given(config=shapes(), num_positions=st.sampled_from([1, 2, 8, 9, 10, 33, 48, 97, 130]))
-def test_vectors_are_those_of_the_trunk(kind, config, num_positions):
+def test_vectors_are_those_of_the_trunk(path, config, num_positions):
     trunk, tokens_T = trunk_of(config), pieces(num_positions)
-    row = SingleRow(trunk, compiled_for(kind))
+    row = SingleRow(trunk, load_kernels(path))
     with torch.no_grad():
         exact_TD = copy.deepcopy(trunk).double()(Text(tokens_T[None]))[0]
         # A norm of two numbers that are nearly alike makes much of their rounding, whoever does it.
@@ -121,8 +114,8 @@ def test_vectors_are_those_of_the_trunk(kind, config, num_positions):
 
 @needs_code
 @every_processor
-def test_the_future_never_changes_the_past(kind):
-    row = SingleRow(trunk_of(PLAIN), compiled_for(kind))
+def test_the_future_never_changes_the_past(path):
+    row = SingleRow(trunk_of(PLAIN), load_kernels(path))
     tokens_T = pieces(40)
     # As many positions, so that blocks are cut alike and not a bit may differ.
     changed_T = torch.cat([tokens_T[:25], pieces(15, seed=9)])
@@ -132,11 +125,11 @@ def test_the_future_never_changes_the_past(kind):
 
 @needs_code
 @every_processor
-def test_what_is_no_number_is_not_hidden(kind):
+def test_what_is_no_number_is_not_hidden(path):
     trunk = trunk_of(PLAIN)
     with torch.no_grad():
         trunk.layers[0].feed_forward.inner.weight[3, 2] = torch.nan
-    assert SingleRow(trunk, compiled_for(kind)).vectors(pieces(20)).isnan().any()
+    assert SingleRow(trunk, load_kernels(path)).vectors(pieces(20)).isnan().any()
 
 
 @needs_code
@@ -178,7 +171,18 @@ def point_elsewhere(trunk):
     output.weight.data = output.weight.data * 2
 
 
-CHANGES = [halve, learn_uncounted, take_other_weights, point_elsewhere, Trunk.double, Trunk.train]
+def put_another_in_its_place(trunk):
+    trunk.layers[1].attention.output = torch.nn.Linear(PLAIN.width, PLAIN.width)
+
+
+def be_called_instead(trunk):
+    trunk.layers[0].feed_forward.forward = torch.zeros_like
+
+
+CHANGES = [
+    *(halve, learn_uncounted, take_other_weights, point_elsewhere, Trunk.double, Trunk.train),
+    *(put_another_in_its_place, be_called_instead),
+]
 
 
 @needs_code
@@ -199,6 +203,49 @@ def test_it_is_not_current_while_someone_listens_to_a_part():
     assert not row.is_current
     handle.remove()
     assert row.is_current
+
+
+@needs_code
+def test_it_is_not_current_while_someone_listens_to_every_part():
+    row = new_single_row(trunk_of(PLAIN))
+    handle = torch.nn.modules.module.register_module_forward_hook(lambda *_: None)
+    assert not row.is_current
+    handle.remove()
+    assert row.is_current
+
+
+class Halved(FeedForward):
+    """Does half of what its kind does."""
+
+    def forward(self, hidden_BTD):
+        return super().forward(hidden_BTD) / 2
+
+
+def have_a_part_of_another_kind(trunk):
+    trunk.layers[1].feed_forward = Halved(PLAIN.layer)
+
+
+def have_nothing_of_the_kind(trunk):
+    trunk.layers[0].feed_forward = torch.nn.Identity()
+
+
+def bend_otherwise(trunk):
+    trunk.layers[0].feed_forward.activation = torch.tanh
+
+
+def have_one_part_more(trunk):
+    trunk.layers[0].attention.gate = torch.nn.Linear(1, 1)
+
+
+@needs_code
+@pytest.mark.parametrize(
+    "change",
+    [have_a_part_of_another_kind, have_nothing_of_the_kind, bend_otherwise, have_one_part_more],
+)
+def test_a_trunk_with_other_parts_than_its_kind_has_is_read_otherwise(change):
+    trunk = trunk_of(PLAIN)
+    change(trunk)
+    assert new_single_row(trunk) is None
 
 
 @needs_code
@@ -269,6 +316,31 @@ def test_without_code_there_is_none_and_one_line_says_so(monkeypatch, caplog):
     assert [record.message.partition(":")[0] for record in caplog.records] == [
         "PyTorch does without compiled kernels"
     ]
+
+
+@needs_code
+@pytest.mark.skipif(CAPABILITY != "AVX512", reason="nothing less than what it knows is built")
+def test_what_could_not_be_built_is_made_up_for_by_the_next_best(monkeypatch, caplog):
+    monkeypatch.setattr(library, "FILES", {**FILES, "AVX512": "not-built.so"})
+    compiled_kernels.cache_clear()
+    try:
+        assert compiled_kernels().panel_width() == 24
+    finally:
+        compiled_kernels.cache_clear()
+    assert not caplog.records
+
+
+def test_what_was_built_and_cannot_be_used_is_a_warning(monkeypatch, caplog, tmp_path):
+    stale = tmp_path / "stale.so"
+    stale.write_bytes(b"of another machine")
+    monkeypatch.setattr(library, "paths_for", lambda _: [stale])
+    compiled_kernels.cache_clear()
+    try:
+        assert compiled_kernels() is None
+    finally:
+        compiled_kernels.cache_clear()
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert str(stale) in caplog.text
 
 
 @pytest.mark.skipif(

@@ -91,7 +91,7 @@ def test_compiled_code_moves_rows_as_pytorch_does(settings, shape, monkeypatch):
     found = []
     for is_compiled in (True, False):
         if not is_compiled:
-            monkeypatch.setattr(rowwise, "compiled_kernels", lambda: None)
+            monkeypatch.setattr(rowwise, "threaded_kernels", lambda: None)
         table = nn.Parameter(first_table(shape).float())
         optimiser = RowwiseAdamW([table], lr=0.01, **settings)
         gradients = Gradients(0.3, shape)

@@ -2,6 +2,7 @@
 
 import ctypes
 import logging
+from ctypes import c_uint64
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from headstart.models.kernels.attention import declare_attention
 from headstart.models.kernels.dropout import declare_dropout
+from headstart.models.kernels.fingerprint import fingerprint
 from headstart.models.kernels.moved_rows import declare_moved_rows
 from headstart.models.kernels.relu import declare_relu
 from headstart.models.kernels.residual import declare_residual
@@ -26,7 +28,8 @@ DECLARATIONS = (
     declare_vocabulary,
     declare_moved_rows,
 )
-# The processors that they are built for, as PyTorch names them, and the name of each one's file.
+# The processors that they are built for, as PyTorch names them, and the name of each one's file;
+# each can use those behind its own.
 FILES = {"AVX512": "kernels.avx512.so", "AVX2": "kernels.avx2.so"}
 
 
@@ -34,20 +37,35 @@ FILES = {"AVX512": "kernels.avx512.so", "AVX2": "kernels.avx2.so"}
 def compiled_kernels() -> Any | None:
     """Returns the compiled functions; None where there are none, with one line that says so."""
     capability = torch.backends.cpu.get_cpu_capability()
-    try:
-        if capability not in FILES:
-            raise OSError(f"there are none for processors of the kind {capability}")
-        return load_kernels(Path(__file__).with_name(FILES[capability]))
-    except (OSError, AttributeError) as error:  # not built, or before they had what is asked for
-        logging.getLogger(__name__).info("PyTorch does without compiled kernels: %s", error)
-        return None
+    paths, reasons = paths_for(capability), []
+    for path in paths:
+        try:
+            return load_kernels(path)
+        except (OSError, AttributeError) as error:  # not built, or from other sources
+            reasons.append(str(error))
+    # What was built and cannot be used is somebody's mistake.
+    level = logging.WARNING if any(path.exists() for path in paths) else logging.INFO
+    reason = "; ".join(reasons) or f"there are none for processors of the kind {capability}"
+    logging.getLogger(__name__).log(level, "PyTorch does without compiled kernels: %s", reason)
+    return None
+
+
+def paths_for(capability: str) -> list[Path]:
+    """Returns the files that a kind of processor can use, the best one first."""
+    kinds = list(FILES)
+    usable = kinds[kinds.index(capability) :] if capability in kinds else []
+    return [Path(__file__).with_name(FILES[kind]) for kind in usable]
 
 
 def load_kernels(path: Path) -> Any:
     """Returns the functions of one file, with what each takes and returns."""
     library = ctypes.CDLL(str(path))
-    if not all(declare(library) for declare in DECLARATIONS):
-        raise OSError(f"{path} was built from another version; install the package again")
+    library.fingerprint.argtypes, library.fingerprint.restype = (), c_uint64
+    is_of_these = library.fingerprint() == fingerprint(path.parent)
+    if not is_of_these or not all(declare(library) for declare in DECLARATIONS):
+        raise OSError(
+            f"{path} was built from other sources than those beside it; install the package again"
+        )
     return library
 
 
@@ -65,7 +83,10 @@ def serves_learning(hidden: Tensor) -> bool:
     is_plain = hidden.device.type == "cpu" and hidden.dtype == torch.float32
     is_half = torch.is_autocast_enabled("cpu")
     is_learning = torch.is_grad_enabled() and not torch.compiler.is_compiling()
-    return is_plain and not is_half and is_learning and threaded_kernels() is not None
+    # `torch.func` would differentiate what it cannot see into.
+    is_transformed = torch._C._are_functorch_transforms_active()
+    is_served = is_plain and not is_half and is_learning and not is_transformed
+    return is_served and threaded_kernels() is not None
 
 
 def threaded_kernels() -> Any | None:
@@ -74,6 +95,11 @@ def threaded_kernels() -> Any | None:
     if kernels is None or (torch.get_num_threads() > 1 and not shares_threads(kernels)):
         return None
     return kernels
+
+
+def kernels_in_use() -> Any:
+    """Returns the compiled functions, where something has been found to be served by them."""
+    return compiled_kernels()
 
 
 def address_of(tensor: Tensor | None) -> int | None:
