@@ -5,8 +5,9 @@
 processor; in single precision and, where the processor is made for it, in half. The first peer is
 what the documents wrote in torch.nn, with the C library as it comes. Then the same, Hugging Face's
 GPT-2 and x-transformers in these widths, with fused AdamW, in either precision, and with freed
-memory kept, as `pretrain` keeps it. Each contestant has a process of its own, and they take turns;
-peers take up to 11 GB. Usage: bench_language_step.py [--tiny]
+memory kept, as `pretrain` keeps it; the first two also compiled, which takes a minute before the
+first step. Each contestant has a process of its own, and they take turns; peers take up to 11 GB.
+Usage: bench_language_step.py [--tiny]
 """
 
 import ctypes
@@ -36,8 +37,9 @@ from headstart.training.config import HeadKind, Precision
 
 PLAIN = "torch.nn, as the documents wrote it"
 EXACT, SAMPLED = "headstart, exact head", "headstart, sampled head"
-IN_HALF, KEPT = ", in bf16", ", freed memory kept"
-PEERS = {PLAIN: DocumentsModel, "Hugging Face GPT-2": HuggingFaceModel}
+IN_HALF, KEPT, COMPILED = ", in bf16", ", freed memory kept", ", compiled"
+COMPILING_PEERS = {PLAIN: DocumentsModel, "Hugging Face GPT-2": HuggingFaceModel}
+PEERS = dict(COMPILING_PEERS)
 if HAS_X_TRANSFORMERS:
     PEERS["x-transformers"] = XTransformersModel
 SEQUENCES, LENGTH, NUM_PIECES = 32, 256, 50_001
@@ -64,7 +66,12 @@ def our_runs(head: HeadKind, precision: Precision, *, is_tiny: bool) -> dict[str
 
 
 def their_runs(
-    new: NewModel, *, is_half: bool = False, keeps_memory: bool = False, is_tiny: bool
+    new: NewModel,
+    *,
+    is_half: bool = False,
+    keeps_memory: bool = False,
+    is_compiled: bool = False,
+    is_tiny: bool,
 ) -> dict[str, Run]:
     """Returns the step of a peer."""
     if keeps_memory:
@@ -72,12 +79,14 @@ def their_runs(
     sequences, length, num_pieces = shape(is_tiny=is_tiny)
     rows = DrawnRows.of(sequences, length, num_pieces, "cpu")
     model = new(num_pieces, length).train()
+    # To see that it runs nobody waits for a compiler.
+    learn = torch.compile(model) if is_compiled and not is_tiny else model
     # As it comes for the documents' own step, fused for what is a peer at its best.
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=keeps_memory)
 
     def step() -> None:
         with torch.autocast("cpu", dtype=torch.bfloat16) if is_half else nullcontext():
-            loss = model(rows.tokens, rows.target)
+            loss = learn(rows.tokens, rows.target)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
@@ -101,11 +110,14 @@ def timed_in_turn(step: Callable[[], object]) -> float:
 def contestants() -> dict[str, NewRuns]:
     """Returns how each contestant gets ready, by name."""
     found: dict[str, NewRuns] = {PLAIN: partial(their_runs, DocumentsModel)}
-    for name, new in PEERS.items():
-        for ending, is_half in {"": False, IN_HALF: True}.items():
-            found[f"{name}{KEPT}{ending}"] = partial(
-                their_runs, new, is_half=is_half, keeps_memory=True
-            )
+    precisions = {"": False, IN_HALF: True}
+    for is_compiled, peers in {False: PEERS, True: COMPILING_PEERS}.items():
+        for name, new in peers.items():
+            for ending, is_half in precisions.items():
+                how = f"{KEPT}{COMPILED if is_compiled else ''}{ending}"
+                found[f"{name}{how}"] = partial(
+                    their_runs, new, is_half=is_half, keeps_memory=True, is_compiled=is_compiled
+                )
     heads: dict[str, HeadKind] = {EXACT: "exact", SAMPLED: "sampled"}
     for name, head in heads.items():
         found[name] = partial(our_runs, head, "fp32")

@@ -165,8 +165,9 @@ def commit() -> str:
     root = RESULTS.parents[1]
     describe = ["git", "describe", "--always", "--abbrev=12"]
     done = subprocess.run(describe, cwd=root, capture_output=True, text=True, check=False)
-    # Records are written here too; only what is measured counts.
-    changed = subprocess.run(["git", "diff", "--quiet", "HEAD", "--", "src"], cwd=root, check=False)
+    # Records and tables are written here too; only what is measured, and what measures it, counts.
+    compare = ["git", "diff", "--quiet", "HEAD", "--", "src", "benchmarks/*.py"]
+    changed = subprocess.run(compare, cwd=root, check=False)
     return (done.stdout.strip() or "unknown") + ("-dirty" if changed.returncode else "")
 
 

@@ -171,11 +171,13 @@ def bench_head() -> str:
     """The vocabulary's head alone, beside the plain form."""
     record = newest("head")
     columns = "plain, as it comes | plain, freed memory kept | chunked | times the one before"
-    lines = [f"| the head alone, by positions x pieces | {columns} |", f"{RULE_OF_FOUR}---:|"]
+    shape = "the head alone, by positions x pieces; lowest to highest"
+    lines = [f"| {shape} | {columns} |", f"{RULE_OF_FOUR}---:|"]
     for shape, case in record["heads"].items():
         # As it comes, with freed memory kept, and in chunks, with freed memory kept too.
-        seconds = [row["median_seconds"] for row in case["seconds"].values()]
-        shown = " | ".join(map(show_duration, seconds))
+        rows = list(case["seconds"].values())
+        seconds = [row["median_seconds"] for row in rows]
+        shown = " | ".join(map(shown_spread, rows))
         lines.append(f"| {shape} | {shown} | {seconds[1] / seconds[2]:.2f} |")
     for shape, plain_bytes in record["head_bytes"]["plain"].items():
         chunked_bytes = record["head_bytes"]["chunked"][shape]
@@ -183,6 +185,12 @@ def bench_head() -> str:
             f"| {shape}, memory | {show_bytes(plain_bytes)} | | {show_bytes(chunked_bytes)} | |"
         )
     return "\n".join([*lines, "", f"{record['work']}.", provenance(record)])
+
+
+def shown_spread(row: Mapping[str, float]) -> str:
+    """Shows a median of any size, from the lowest to the highest."""
+    median, low, high = (show_duration(row[f"{name}_seconds"]) for name in ("median", "min", "max"))
+    return f"{median} ({low} to {high})"
 
 
 def bench_language_step() -> str:

@@ -46,7 +46,7 @@ typedef struct {
     size_t num_positions, head_width, text, head;
 } Task;
 
-/* What `learned_attention.py` must agree with. */
+/* What `attention.py` must agree with. */
 size_t batch_size(void) { return sizeof(Batch); }
 
 /* How many numbers each thread needs to work with. */

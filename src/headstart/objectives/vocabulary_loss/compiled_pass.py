@@ -54,9 +54,9 @@ class CompiledPass:
         counted_C = None if counted_C is None else counted_C.float().contiguous()
         return self._answer(logits_CP, target_C, counted_C, bias_gradient_TV, is_learning=True)
 
-    def new_bias_gradients(self, logits_CP: Tensor) -> Tensor:
+    def new_bias_gradients(self, like: Tensor) -> Tensor:
         """Returns room for what each thread adds to the gradient of the bias. Shape (T, V)."""
-        return logits_CP.new_zeros(torch.get_num_threads(), self.num_pieces, dtype=torch.float32)
+        return like.new_zeros(torch.get_num_threads(), self.num_pieces, dtype=torch.float32)
 
     def _answer(
         self,

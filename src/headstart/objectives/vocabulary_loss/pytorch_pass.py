@@ -55,9 +55,9 @@ class PyTorchPass:
             add_rows(logits_CP[:, : self.num_pieces], bias_gradient_TV[0])
         return loss_C
 
-    def new_bias_gradients(self, logits_CP: Tensor) -> Tensor:
+    def new_bias_gradients(self, like: Tensor) -> Tensor:
         """Returns room for the gradient of the bias. Shape (1, V)."""
-        return logits_CP.new_zeros(1, self.num_pieces, dtype=statistics_dtype(logits_CP.dtype))
+        return like.new_zeros(1, self.num_pieces, dtype=statistics_dtype(like.dtype))
 
     def _wanted_scores(self, scores_CP: Tensor, target_C: Tensor) -> Tensor:
         """Returns the score of each target, mixed with the mean of all by the smoothing."""
