@@ -24,7 +24,7 @@ from headstart.models.layouts import Linear
 from headstart.models.learned_attention import Mix, is_faster, is_known, mix, unmix
 from headstart.models.learned_dropout import Dropping
 from headstart.models.learned_relu import bend, unbend
-from headstart.models.learned_residual import Norming, normed_sum, unnormed
+from headstart.models.learned_residual import Norming, SumGradients, normed_sum, unnormed
 from headstart.models.listeners import is_heard, is_heard_everywhere
 from headstart.models.masks import Visibility
 
@@ -99,9 +99,7 @@ def attended_sum(
     normed_BTD: Tensor = _AttendedSum.apply(  # type: ignore[no-untyped-call]
         hidden_BTD,
         *(joint.weight, joint.bias, output.weight, output.bias, norm.weight, norm.bias),
-        AttentionSetting(attention.num_heads, visibility),
-        dropout.new_dropping(),
-        norm.eps,
+        AttentionSetting(attention.num_heads, visibility, dropout.new_dropping(), norm.eps),
     )
     return normed_BTD
 
@@ -117,9 +115,7 @@ def fed_sum(feed_forward: nn.Module, after: Sum, hidden_BTD: Tensor) -> Tensor:
     normed_BTD: Tensor = _FedSum.apply(  # type: ignore[no-untyped-call]
         hidden_BTD,
         *(inner.weight, inner.bias, output.weight, output.bias, norm.weight, norm.bias),
-        is_relu,
-        dropout.new_dropping(),
-        norm.eps,
+        FeedSetting(is_relu, dropout.new_dropping(), norm.eps),
     )
     return normed_BTD
 
@@ -140,10 +136,52 @@ def in_single_precision(backward: Backward) -> Backward:
 
 
 class AttentionSetting(NamedTuple):
-    """What attention does that nothing learns."""
+    """What attention and the sum with it do that nothing learns."""
 
     num_heads: int
     visibility: Visibility
+    dropping: Dropping
+    epsilon: float
+
+
+class FeedSetting(NamedTuple):
+    """What a feed-forward and the sum with it do that nothing learns."""
+
+    is_relu: bool
+    dropping: Dropping
+    epsilon: float
+
+
+class FirstProduct(NamedTuple):
+    """The product that a branch begins with, and the gradients of what it made and of its bias."""
+
+    read_ND: Tensor
+    weight: Tensor
+    gradient: Tensor
+    bias_gradient: Tensor
+
+
+def branch_gradients(
+    ctx: Any, first: FirstProduct, read_by_last: Tensor, of_sum: SumGradients
+) -> tuple[Tensor | None, ...]:
+    """Returns the gradients of what a branch read and of all that learns, where they are wanted."""
+    _, wants_first, _, wants_last, *_ = ctx.needs_input_grad
+    of_weights = (
+        first.gradient.t() @ first.read_ND if wants_first else None,
+        first.bias_gradient,
+        of_sum.branch_ND.t() @ read_by_last if wants_last else None,
+        of_sum.bias_D,
+        of_sum.gain_D,
+        of_sum.shift_D,
+    )
+    # Last, since it may lie where the branch's gradient does.
+    hidden_gradient_ND = of_sum.hidden_ND.addmm_(first.gradient, first.weight)
+    # Of a setting there is none.
+    gradients = (hidden_gradient_ND.view(ctx.shape), *of_weights, None)
+    return tuple(
+        gradient if is_wanted else None
+        for gradient, is_wanted in zip(gradients, ctx.needs_input_grad, strict=True)
+    )
 
 
 class _AttendedSum(torch.autograd.Function):
@@ -160,18 +198,16 @@ class _AttendedSum(torch.autograd.Function):
         gain_D: Tensor,
         shift_D: Tensor | None,
         setting: AttentionSetting,
-        dropping: Dropping,
-        epsilon: float,
     ) -> Tensor:
         """Returns the norm of the sum, and keeps what its gradients need."""
         hidden_BTD = hidden_BTD.contiguous()
         hidden_ND = hidden_BTD.flatten(0, 1)
         joint_BTE = (hidden_ND @ joint_ED.t()).view(*hidden_BTD.shape[:2], -1)
-        found = mix(joint_BTE, joint_bias_E, *setting)
+        found = mix(joint_BTE, joint_bias_E, setting.num_heads, setting.visibility)
         branch_ND = found.mixed_BTD.flatten(0, 1) @ output_DD.t()
-        norming = Norming(output_bias_D, dropping, gain_D, shift_D, epsilon)
+        norming = Norming(output_bias_D, setting.dropping, gain_D, shift_D, setting.epsilon)
         normed_BTD, distance_ND, scale_N = normed_sum(hidden_BTD, branch_ND, norming)
-        ctx.setting, ctx.dropping, ctx.epsilon = setting, dropping, epsilon
+        ctx.setting, ctx.shape = setting, hidden_BTD.shape
         ctx.save_for_backward(hidden_ND, joint_ED, output_DD, gain_D, *found, distance_ND, scale_N)
         return normed_BTD
 
@@ -182,24 +218,13 @@ class _AttendedSum(torch.autograd.Function):
         hidden_ND, joint_ED, output_DD, gain_D, *rest = ctx.saved_tensors
         *kept_of_mix, distance_ND, scale_N = rest
         found = Mix(*kept_of_mix)
-        norming = Norming(None, ctx.dropping, gain_D, None, ctx.epsilon)
+        setting = ctx.setting
+        norming = Norming(None, setting.dropping, gain_D, None, setting.epsilon)
         of_sum = unnormed(rows_of(gradient_BTD), distance_ND, scale_N, norming)
         mixed_gradient_BTD = (of_sum.branch_ND @ output_DD).view_as(found.mixed_BTD)
-        joint_gradient_BTE, joint_bias_E = unmix(found, ctx.setting.visibility, mixed_gradient_BTD)
-        joint_gradient_NE = joint_gradient_BTE.flatten(0, 1)
-        mixed_ND = found.mixed_BTD.flatten(0, 1)
-        _, wants_joint, _, wants_output, *_ = ctx.needs_input_grad
-        of_weights = (
-            joint_gradient_NE.t() @ hidden_ND if wants_joint else None,
-            joint_bias_E,
-            of_sum.branch_ND.t() @ mixed_ND if wants_output else None,
-            of_sum.bias_D,
-            of_sum.gain_D,
-            of_sum.shift_D,
-        )
-        # Last, since it may lie where the branch's gradient does.
-        hidden_gradient_ND = of_sum.hidden_ND.addmm_(joint_gradient_NE, joint_ED)
-        return asked_for(ctx, hidden_gradient_ND.view_as(gradient_BTD), *of_weights)
+        joint_gradient_BTE, joint_bias_E = unmix(found, setting.visibility, mixed_gradient_BTD)
+        first = FirstProduct(hidden_ND, joint_ED, joint_gradient_BTE.flatten(0, 1), joint_bias_E)
+        return branch_gradients(ctx, first, found.mixed_BTD.flatten(0, 1), of_sum)
 
 
 class _FedSum(torch.autograd.Function):
@@ -215,23 +240,21 @@ class _FedSum(torch.autograd.Function):
         output_bias_D: Tensor | None,
         gain_D: Tensor,
         shift_D: Tensor | None,
-        is_relu: bool,  # noqa: FBT001 - PyTorch knows places alone
-        dropping: Dropping,
-        epsilon: float,
+        setting: FeedSetting,
     ) -> Tensor:
         """Returns the norm of the sum, and keeps what its gradients need."""
         hidden_BTD = hidden_BTD.contiguous()
         hidden_ND = hidden_BTD.flatten(0, 1)
         inner_NF = hidden_ND @ inner_FD.t()
-        if is_relu:
+        if setting.is_relu:
             bend(inner_NF, inner_bias_F)
             bent_NF = inner_NF
         else:
             bent_NF = F.gelu(inner_NF if inner_bias_F is None else inner_NF.add_(inner_bias_F))
         branch_ND = bent_NF @ output_DF.t()
-        norming = Norming(output_bias_D, dropping, gain_D, shift_D, epsilon)
+        norming = Norming(output_bias_D, setting.dropping, gain_D, shift_D, setting.epsilon)
         normed_BTD, distance_ND, scale_N = normed_sum(hidden_BTD, branch_ND, norming)
-        ctx.is_relu, ctx.dropping, ctx.epsilon = is_relu, dropping, epsilon
+        ctx.setting, ctx.shape = setting, hidden_BTD.shape
         ctx.save_for_backward(
             *(hidden_ND, inner_FD, output_DF, gain_D),
             *(inner_NF, bent_NF, distance_ND, scale_N),
@@ -244,37 +267,19 @@ class _FedSum(torch.autograd.Function):
         """Returns the gradients of what is read and of all that learns."""
         hidden_ND, inner_FD, output_DF, gain_D, *rest = ctx.saved_tensors
         inner_NF, bent_NF, distance_ND, scale_N = rest
-        norming = Norming(None, ctx.dropping, gain_D, None, ctx.epsilon)
+        setting = ctx.setting
+        norming = Norming(None, setting.dropping, gain_D, None, setting.epsilon)
         of_sum = unnormed(rows_of(gradient_BTD), distance_ND, scale_N, norming)
         inner_gradient_NF = of_sum.branch_ND @ output_DF
-        if ctx.is_relu:
+        if setting.is_relu:
             inner_bias_F = unbend(bent_NF, inner_gradient_NF)
         else:
             inner_gradient_NF = torch.ops.aten.gelu_backward(inner_gradient_NF, inner_NF)
             inner_bias_F = inner_gradient_NF.sum(dim=0)
-        _, wants_inner, _, wants_output, *_ = ctx.needs_input_grad
-        of_weights = (
-            inner_gradient_NF.t() @ hidden_ND if wants_inner else None,
-            inner_bias_F,
-            of_sum.branch_ND.t() @ bent_NF if wants_output else None,
-            of_sum.bias_D,
-            of_sum.gain_D,
-            of_sum.shift_D,
-        )
-        # Last, since it may lie where the branch's gradient does.
-        hidden_gradient_ND = of_sum.hidden_ND.addmm_(inner_gradient_NF, inner_FD)
-        return asked_for(ctx, hidden_gradient_ND.view_as(gradient_BTD), *of_weights)
+        first = FirstProduct(hidden_ND, inner_FD, inner_gradient_NF, inner_bias_F)
+        return branch_gradients(ctx, first, bent_NF, of_sum)
 
 
 def rows_of(gradient_BTD: Tensor) -> Tensor:
     """Returns a vector after the other, as compiled code reads them. Shape (N, D)."""
     return gradient_BTD.flatten(0, 1).contiguous()
-
-
-def asked_for(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-    """Returns a gradient for each input that wants one, of which the first are given."""
-    missing = [None] * (len(ctx.needs_input_grad) - len(gradients))
-    return tuple(
-        gradient if is_wanted else None
-        for gradient, is_wanted in zip([*gradients, *missing], ctx.needs_input_grad, strict=True)
-    )
