@@ -69,8 +69,9 @@ def verdict(evidence: Evidence) -> Verdict:
             *(size_sentence(one) for one in sizes),
             *(
                 worth_sentence(worth, primary.of, against)
-                for against, found in evidence.worths.items()
-                if found and (worth := telling(found)).is_known
+                for against, worths in evidence.worths.items()
+                if (found := beyond_chance(worths, evidence, against))
+                and (worth := telling(found)).is_known
             ),
             *(rival_sentence(one) for one in at_size if is_about_cold),
             *(
@@ -106,6 +107,19 @@ def asked_like(primary: Difference, to: str, others: Sequence[Difference]) -> li
     wanted = (primary.of, to, primary.test, primary.metric)
     found = [one for one in others if (one.of, one.to, one.test, one.metric) == wanted]
     return sorted(found, key=lambda one: one.size, reverse=True)
+
+
+def beyond_chance(
+    worths: Sequence[LabelWorth], evidence: Evidence, against: str
+) -> list[LabelWorth]:
+    """Returns the worths at sizes at which the two were not found to be as good as each other."""
+    asked = asked_like(evidence.primary, against, (evidence.primary, *evidence.others))
+    unclear = {
+        one.size
+        for one in asked
+        if (one.side if one.is_primary else one.side_among_several) == "unclear"
+    }
+    return [worth for worth in worths if worth.at_size not in unclear]
 
 
 def telling(worths: Sequence[LabelWorth]) -> LabelWorth:
