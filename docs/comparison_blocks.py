@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from page_parts import markdown
+from verdict_block import verdict_sentences
 
 from headstart.reports.comparison.reading import comparison_of
 from headstart.reports.comparison.record import Comparison, Curve, Difference
@@ -34,7 +35,7 @@ def compared(study: str, record: Record) -> Iterator[str]:
         comparison = comparison_of(results)
         if len(record["comparisons"]) > 1:
             yield f"**{name.replace('-', ' ').capitalize()}.**"
-        yield f"> {' '.join(comparison.verdict.sentences)}"
+        yield f"> {' '.join(verdict_sentences(results))}"
         yield " ".join(sentences(comparison))
         if study == "objectives":
             for test in which_tests(comparison):

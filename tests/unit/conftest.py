@@ -120,7 +120,7 @@ def difference_rows(systems, sizes, by_seed):
     rows = []
     for size in sizes:
         for other in others:
-            for test in ("clean", "full"):
+            for test, num_items in (("clean", NUM_CLEAN), ("full", NUM_TEST)):
                 of, to = by_seed[warm[0], size], by_seed[other, size]
                 seen = around([a - b for a, b in zip(of, to, strict=True)], 0.024)
                 low = seen["mean"] - 0.024
@@ -130,7 +130,7 @@ def difference_rows(systems, sizes, by_seed):
                     {"of": warm[0], "to": other, "size": size, "test": test, "metric": "accuracy"}
                     | {"difference": seen["mean"], "low": low, "high": seen["high"], "p": p}
                     | {"p_corrected": None if is_primary else min(1.0, 4 * p)}
-                    | {"is_primary": is_primary, "num_seeds": len(of)}
+                    | {"is_primary": is_primary, "num_seeds": len(of), "num_items": num_items}
                 )
     return rows
 

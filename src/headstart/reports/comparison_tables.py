@@ -142,7 +142,7 @@ def worth_table(comparison: Comparison) -> Table:
         )
     columns = ("system", "its labels", "against", "times the labels")
     return Table(
-        title="What pretraining is worth in labels",
+        title="What a warm start is worth in labels",
         columns=columns,
         rows=tuple(rows),
         numeric=frozenset({"its labels", "times the labels"}),

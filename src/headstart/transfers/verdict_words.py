@@ -81,8 +81,11 @@ def short_rival_sentence(difference: Difference) -> str:
 
 def worth_sentence(worth: LabelWorth, of: str, against: str) -> str:
     """Says how many times the labels, or the number beyond which the curve cannot tell."""
-    name = NAMES.get(against.partition(":")[0], against)
-    start = f"At {worth.at_size:,} labels {pretraining(of)} is worth"
+    kind = against.partition(":")[0]
+    name = NAMES.get(kind, against)
+    # TF-IDF is another kind of classifier: a cold start may do better than it, too.
+    what = f"the {warm_trunk(of)}" if kind == TFIDF else pretraining(of)
+    start = f"At {worth.at_size:,} labels {what} is worth"
     needed = f"{worth.factor * worth.at_size:,.0f}"
     if worth.is_at_least:
         sure = "" if worth.low == worth.factor else f" ({worth_interval(worth)})"

@@ -8,6 +8,7 @@ import results_blocks
 from few_labels_block import deviation_ratio
 from page_parts import NO_RECORD
 from results_blocks import RESULT_BLOCKS, STUDIES, block, study_block
+from verdict_block import verdict_sentences
 
 IMAGE = re.compile(r"!\[[^]]+\]\(figures/([\w-]+)\.svg\)")
 
@@ -116,7 +117,7 @@ def test_the_answer_has_the_numbers_of_the_record(record):
     made = record(sizes=(250, 1_000))
     results = made["comparisons"]["compared"]
     text = study_block("strong", made)
-    assert f"> {' '.join(results['verdict']['sentences'])}" in text
+    assert f"> {' '.join(verdict_sentences(results))}" in text
     shown = {
         (row["test"], row["system"], row["size"]): f"{100 * row['mean']:.1f} %"
         for row in results["scores"]

@@ -25,7 +25,7 @@ def test_there_is_a_table_for_each_number_of_labels_the_most_first(comparison_re
         "With 1,000 labels, clean test",
         "With 250 labels, clean test",
         "Differences in accuracy on the clean test",
-        "What pretraining is worth in labels",
+        "What a warm start is worth in labels",
     ]
 
 

@@ -26,7 +26,7 @@ SAME_TESTS = "No test item was taken out: the full and the clean test are the sa
 
 
 def labels_section(comparison: Comparison) -> Section:
-    """Returns accuracy by the number of labels, and what pretraining is worth in labels."""
+    """Returns accuracy by the number of labels, and what a warm start is worth in labels."""
     drawn = accuracy_by_labels.draw(comparison)
     body = NOTHING
     if drawn is not None:
