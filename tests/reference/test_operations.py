@@ -27,7 +27,6 @@ from headstart.models.heads.config import LabelHeadConfig, LanguageHeadConfig, M
 from headstart.models.heads.label import LabelHead
 from headstart.models.heads.language import LanguageHead
 from headstart.models.inputs import SourceAndTarget, Text
-from headstart.models.kernels import library
 from headstart.models.model import new_model
 from headstart.pipeline.recipe import model_for, with_vocabulary
 
@@ -89,12 +88,7 @@ def count(config: ModelConfig, step: StepShape) -> tuple[FlopCounterMode, FlopCo
     """Returns PyTorch's counts of one forward and one backward pass."""
     model = new_model(config)
     model.trunk.requires_grad_(not step.is_frozen)
-    with (
-        pytest.MonkeyPatch.context() as patched,
-        FlopCounterMode(display=False, custom_mapping=FORMULAS) as forward,
-    ):
-        # What compiled code does, PyTorch does not count.
-        patched.setattr(library, "compiled_kernels", lambda: None)
+    with FlopCounterMode(display=False, custom_mapping=FORMULAS) as forward:
         loss = answered_loss(model, config, step)
     with FlopCounterMode(display=False, custom_mapping=FORMULAS) as backward:
         loss.backward()

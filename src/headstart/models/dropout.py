@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from headstart.models.kernels.library import serves_learning
+from headstart.models.kernels.library import serves
 from headstart.models.learned_dropout import NONE_DROPPED, Dropping, dropped, new_dropping
 
 # The values that a draw may have, and how many draws one number of the generator holds.
@@ -31,7 +31,8 @@ class Dropout(nn.Module):
             return input
         if input.device.type != "cpu" or torch.compiler.is_compiling():
             return F.dropout(input, self.share)
-        if serves_learning(input):
+        # Whether or not gradients are wanted: what is done once more for them drops the same.
+        if serves(input):
             return dropped(input, self.new_dropping())
         return input * drawn_factors(input.shape, self.share, input.dtype)
 

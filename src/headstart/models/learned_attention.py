@@ -45,7 +45,8 @@ class Mix(NamedTuple):
 def mix(joint_BTE: Tensor, bias_E: Tensor | None, num_heads: int, visibility: Visibility) -> Mix:
     """Returns softmax(QKᵀ/√K)V of queries, keys and values, which get their bias in place.
 
-    Where rows are padded, what padding takes of others is 0.
+    Where rows are padded, what padding takes of others is 0; but a row of nothing else has its
+    first take of itself.
     """
     num_rows, length, triple = joint_BTE.shape
     found = Mix(
@@ -81,7 +82,7 @@ class _Batch:
         num_threads = torch.get_num_threads()
         self.kernels = kernels = kernels_in_use()
         # Held, since the fields only know where they lie.
-        self.num_real_B = as_lengths(visibility.num_real_B, num_rows)
+        self.num_real_B = as_lengths(visibility.num_real_B, num_rows, length)
         self.scratch = found.joint_BTE.new_empty(
             num_threads * kernels.thread_scratch_size(length, head_width)
         )
@@ -100,6 +101,9 @@ class _Batch:
         )
 
 
-def as_lengths(num_real_B: Tensor | None, num_rows: int) -> Tensor | None:
-    """Returns how many positions of each row are real, as compiled code reads it."""
-    return None if num_real_B is None else num_real_B.long().expand(num_rows).contiguous()
+def as_lengths(num_real_B: Tensor | None, num_rows: int, length: int) -> Tensor | None:
+    """Returns how many positions of each row may be seen, as compiled code reads it."""
+    if num_real_B is None:
+        return None
+    # The first padding of an empty row attends to itself, as masks have it.
+    return num_real_B.long().clamp(min=min(1, length)).expand(num_rows).contiguous()

@@ -8,18 +8,18 @@ Legend: B batch, T positions, N positions of all rows, D width, E three times th
 width.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 from headstart.models.attention import SelfAttention
 from headstart.models.dropout import Dropout
 from headstart.models.feed_forward import FeedForward
-from headstart.models.kernels.library import serves_learning
+from headstart.models.gradients import made_once
+from headstart.models.kernels.library import is_plain, serves_learning
 from headstart.models.layouts import Linear
 from headstart.models.learned_attention import Mix, is_faster, is_known, mix, unmix
 from headstart.models.learned_dropout import Dropping
@@ -60,7 +60,7 @@ def can_feed_as_one(feed_forward: nn.Module, after: Sum, hidden_BTD: Tensor) -> 
     return is_bent and are_plain(feed_forward, after, products, hidden_BTD.shape[-1])
 
 
-def are_plain(branch: nn.Module, after: Sum, products: Iterable[nn.Module], width: int) -> bool:
+def are_plain(branch: nn.Module, after: Sum, products: Sequence[nn.Linear], width: int) -> bool:
     """Whether a branch has the parts it was made with, and nobody listens to any of them."""
     norm = after.norm
     is_usual = (
@@ -69,6 +69,8 @@ def are_plain(branch: nn.Module, after: Sum, products: Iterable[nn.Module], widt
         and norm.normalized_shape == (width,)
         and type(after.dropout) is Dropout
         and all(type(part) is Linear for part in products)
+        # What a branch ends with is added to vectors of the same width.
+        and len(products[-1].weight) == width
     )
     return (
         is_usual
@@ -82,7 +84,7 @@ def are_plain(branch: nn.Module, after: Sum, products: Iterable[nn.Module], widt
 def lies_plainly(part: nn.Module) -> bool:
     """Whether a part's own weights lie as compiled code reads them."""
     return all(
-        weights.dtype == torch.float32 and weights.device.type == "cpu" and weights.is_contiguous()
+        is_plain(weights) and weights.is_contiguous()
         for weights in part._parameters.values()
         if weights is not None
     )
@@ -127,12 +129,12 @@ Backward = Callable[[Any, Tensor], tuple[Tensor | None, ...]]
 def in_single_precision(backward: Backward) -> Backward:
     """Has gradients made as vectors were, whatever precision they are asked for in."""
 
-    @once_differentiable
-    def made_once(ctx: Any, gradient_BTD: Tensor) -> tuple[Tensor | None, ...]:
+    @made_once
+    def made_so(ctx: Any, gradient_BTD: Tensor) -> tuple[Tensor | None, ...]:
         with torch.autocast("cpu", enabled=False):
             return backward(ctx, gradient_BTD)
 
-    return made_once
+    return made_so
 
 
 class AttentionSetting(NamedTuple):

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from headstart.models.kernels.dropout import DroppedFields
 from headstart.models.kernels.library import kernels_in_use
@@ -53,10 +52,9 @@ class _Dropped(torch.autograd.Function):
         return left_of(numbers, dropping)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         """Returns what is left of their gradient."""
-        return left_of(gradient, ctx.dropping), None
+        return dropped(gradient, ctx.dropping), None
 
 
 def left_of(numbers: Tensor, dropping: Dropping) -> Tensor:

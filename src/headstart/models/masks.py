@@ -10,6 +10,7 @@ from torch import Tensor
 
 from headstart.models.config import Direction
 from headstart.models.inputs import Text
+from headstart.models.kernels.library import is_watched
 from headstart.models.pooling import at_places
 
 # Kernels for attention read so many numbers of a mask at once.
@@ -88,13 +89,13 @@ def padding(is_token_BS: Tensor) -> Tensor:
 def num_before_padding(text: Text) -> Tensor | None:
     """Returns how many positions of each row are real, where the rest is known to follow. (B).
 
-    A GPU is not asked, since it would have to be waited for; nor is what is being compiled, since
-    that would end at the answer.
+    A GPU is not asked, since it would have to be waited for; nor is what is being compiled or done
+    for many at once, since that would end at the answer.
     """
     is_token_BT = text.is_token_BT
     if is_token_BT is None or text.document_BT is not None:
         return None
-    if is_token_BT.device.type != "cpu" or torch.compiler.is_compiling():
+    if is_token_BT.device.type != "cpu" or is_watched():
         return None
     begins_again = bool((is_token_BT[:, 1:] & ~is_token_BT[:, :-1]).any())
     return None if begins_again else is_token_BT.sum(dim=1)

@@ -37,6 +37,8 @@ from headstart.models.trunks import Trunk
 MOST_LAYER_WEIGHTS = 1 << 20
 # How often weights were changed in place; asked for all of them before every text.
 AGE = attrgetter("_version")
+# What parts were told when they were made, beside their sizes.
+SETTINGS = "activation", "eps", "scale"
 
 
 class SingleRow:
@@ -49,6 +51,9 @@ class SingleRow:
         self._slots = [
             (part._parameters, name) for part in self._parts for name in part._parameters
         ]
+        self._settings = [
+            (told, name) for told in map(vars, self._parts) for name in SETTINGS if name in told
+        ]
         self._state = self._state_of_trunk()
         # What the compiled code is only told the places of.
         self._held: list[object] = []
@@ -58,18 +63,21 @@ class SingleRow:
     def is_current(self) -> bool:
         """Whether the trunk is still as it was, drops nothing, and nobody listens to its parts."""
         is_as_it_was = self._state == self._state_of_trunk()
-        is_heard_somewhere = is_heard_everywhere() or any(map(is_heard, self._parts))
-        return is_as_it_was and not self._trunk.training and not is_heard_somewhere
+        is_used = not is_heard_everywhere() and not any(
+            part.training or is_heard(part) for part in self._parts
+        )
+        return is_as_it_was and is_used
 
-    def _state_of_trunk(self) -> tuple[int, list[int], list[int], list[int], list[int]]:
-        """Returns how often the trunk learned, its parts, and its weights, where, and how old.
+    def _state_of_trunk(self) -> tuple[object, ...]:
+        """Returns how often the trunk learned, its parts, its weights, where and how old, and more.
 
         What is changed in place through `.data` is not counted, and so is not seen.
         """
         parts = [id(within) for part in self._parts for within in part._modules.values()]
         weights = [found for kept, name in self._slots if (found := kept.get(name)) is not None]
         places, ages = list(map(Tensor.data_ptr, weights)), list(map(AGE, weights))
-        return self._trunk.num_lessons, parts, list(map(id, weights)), places, ages
+        settings = [told.get(name) for told, name in self._settings]
+        return self._trunk.num_lessons, parts, list(map(id, weights)), places, ages, settings
 
     def __reduce__(self) -> tuple[Callable[[Trunk], "SingleRow | None"], tuple[Trunk]]:
         """Has a copy made ready anew, from the copy of the trunk: places are no use to others."""

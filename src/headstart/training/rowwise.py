@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.autograd.graph import increment_version
 
 from headstart.errors import RecipeError
-from headstart.models.kernels.library import kernels_in_use, threaded_kernels
+from headstart.models.kernels.library import is_plain, kernels_in_use, threaded_kernels
 from headstart.models.kernels.moved_rows import MovedRowsFields
 
 
@@ -166,9 +166,10 @@ class _Rows:
     def _can_be_compiled(self, gradient_R: Tensor) -> bool:
         """Whether compiled code can move the rows where they lie."""
         moments = self.state["exp_avg"], self.state["exp_avg_sq"]
-        return threaded_kernels() is not None and all(
-            part.device.type == "cpu" and part.dtype == torch.float32 and part.is_contiguous()
-            for part in (self.table, gradient_R, *moments)
+        is_of_rows = gradient_R.shape[1:] == self.table.shape[1:]
+        is_known = is_of_rows and threaded_kernels() is not None
+        return is_known and all(
+            is_plain(part) and part.is_contiguous() for part in (self.table, gradient_R, *moments)
         )
 
     def _move_compiled(self, lag: Lag, gradient_R: Tensor) -> None:

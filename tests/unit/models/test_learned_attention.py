@@ -28,7 +28,10 @@ SHAPES = st.fixed_dictionaries(
 
 
 def by_formula(joint_BTE: Tensor, num_heads: int, visibility: Visibility) -> Tensor:
-    """Returns what the compiled code should, in double precision, padding without any answer."""
+    """Returns what the compiled code should, in double precision; padding has no answer.
+
+    But the first of a row of nothing else has its own.
+    """
     num_rows, length, triple = joint_BTE.shape
     query, key, value = (
         part.view(num_rows, length, num_heads, -1).transpose(1, 2)
@@ -38,7 +41,7 @@ def by_formula(joint_BTE: Tensor, num_heads: int, visibility: Visibility) -> Ten
     num_real_B = visibility.num_real_B
     if num_real_B is None:
         num_real_B = torch.full((num_rows,), length)
-    is_real_BT = place_T < num_real_B[:, None]
+    is_real_BT = place_T < num_real_B.clamp(min=1)[:, None]
     hidden_BTT = ~is_real_BT[:, None, :].expand(num_rows, length, length)
     if visibility.is_causal:
         hidden_BTT = hidden_BTT | (place_T[None, :] > place_T[:, None])

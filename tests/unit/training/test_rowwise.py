@@ -116,6 +116,14 @@ def test_a_table_that_was_moved_since_it_was_read_is_noticed(dtype):
         read.backward()
 
 
+def test_a_gradient_of_single_numbers_is_refused_with_compiled_code_and_without():
+    table = nn.Parameter(torch.ones(6, 3))
+    table.grad = torch.zeros(6, 3).index_fill(0, torch.tensor([2, 4]), 1.0).to_sparse()
+    with pytest.raises(RuntimeError, match="size"):
+        RowwiseAdamW([table]).step()
+    assert torch.equal(table, torch.ones(6, 3))
+
+
 def test_catching_up_is_what_sparse_adam_lacks():
     settings = {"betas": (0.9, 0.98)}
     theirs, _ = trained(torch.optim.AdamW, 0.1, weight_decay=0.0, **settings)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from headstart.models.kernels.attention import declare_attention
 from headstart.models.kernels.dropout import declare_dropout
@@ -80,13 +80,31 @@ def shares_threads(kernels: Any) -> bool:
 
 def serves_learning(hidden: Tensor) -> bool:
     """Whether something is learned from vectors in a way that compiled kernels know."""
-    is_plain = hidden.device.type == "cpu" and hidden.dtype == torch.float32
-    is_half = torch.is_autocast_enabled("cpu")
-    is_learning = torch.is_grad_enabled() and not torch.compiler.is_compiling()
-    # `torch.func` would differentiate what it cannot see into.
-    is_transformed = torch._C._are_functorch_transforms_active()
-    is_served = is_plain and not is_half and is_learning and not is_transformed
-    return is_served and threaded_kernels() is not None
+    # Of inference nothing can be kept for gradients; it is asked last, since compilers cannot say.
+    return torch.is_grad_enabled() and serves(hidden) and not torch.is_inference_mode_enabled()
+
+
+def serves(numbers: Tensor) -> bool:
+    """Whether compiled kernels know such numbers, and nobody watches what is done with them."""
+    is_single = is_plain(numbers) and not torch.is_autocast_enabled("cpu")
+    return is_single and not is_watched() and threaded_kernels() is not None
+
+
+def is_plain(numbers: Tensor) -> bool:
+    """Whether numbers in single precision lie in memory, and are no stand-in for others."""
+    is_itself = type(numbers) in {Tensor, nn.Parameter}
+    return is_itself and numbers.device.type == "cpu" and numbers.dtype == torch.float32
+
+
+def is_watched() -> bool:
+    """Whether operations are followed one by one, by whom none of compiled code would be seen."""
+    return (
+        torch.compiler.is_compiling()
+        # `torch.func` would differentiate what it cannot see into.
+        or torch._C._are_functorch_transforms_active()
+        # Such as counters of operations, and what keeps some of them and does others again.
+        or torch._C._len_torch_dispatch_stack() > 0
+    )
 
 
 def threaded_kernels() -> Any | None:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from headstart.models.gradients import made_once
 from headstart.objectives.vocabulary_loss.compiled_pass import CompiledPass, pass_kernels
 from headstart.objectives.vocabulary_loss.folded import computed_type, folded_loss, folded_losses
 from headstart.objectives.vocabulary_loss.pytorch_pass import PyTorchPass, statistics_dtype
@@ -54,6 +54,7 @@ def summed_loss(
 
     Each position is as many answers as `counted_N` says, such as none; without it, one each.
     """
+    check_answers(hidden_ND, Answers(target_N, counted_N))
     if is_plain(hidden_ND, weight_VD):
         loss_N = _plain_losses(hidden_ND, weight_VD, bias_V, target_N, label_smoothing)
         return loss_N.sum() if counted_N is None else (loss_N * counted_N).sum()
@@ -76,11 +77,23 @@ def position_losses(
     hidden_ND: Tensor, weight_VD: Tensor, bias_V: Tensor | None, target_N: Tensor
 ) -> Tensor:
     """Returns the cross-entropy of each position, in nats and without gradients. Shape (N,)."""
+    check_answers(hidden_ND, Answers(target_N, None))
     if is_plain(hidden_ND, weight_VD):
         return _plain_losses(hidden_ND, weight_VD, bias_V, target_N)
     if is_folded(hidden_ND):
         return folded_losses(hidden_ND, weight_VD, bias_V, target_N)
     return _losses(_Logits.of(hidden_ND, weight_VD, bias_V), target_N)
+
+
+def check_answers(hidden_ND: Tensor, answers: Answers) -> None:
+    """Raises unless there is an answer for each position, where the positions are."""
+    place = len(hidden_ND), hidden_ND.device
+    for given in answers:
+        if given is not None and (len(given), given.device) != place:
+            raise ValueError(
+                f"There are {place[0]} positions on {place[1]} and answers for {len(given)} on "
+                f"{given.device}. Give one for each position, on the same device."
+            )
 
 
 def is_folded(hidden_ND: Tensor) -> bool:
@@ -236,7 +249,7 @@ class _SummedLoss(torch.autograd.Function):
         return loss_N.sum()
 
     @staticmethod
-    @once_differentiable
+    @made_once
     def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
         """Scales the gradients by that of the loss."""
         scaled = [

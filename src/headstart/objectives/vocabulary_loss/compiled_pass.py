@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headstart.models.kernels.library import address_of, threaded_kernels
+from headstart.models.kernels.library import address_of, is_watched, threaded_kernels
 from headstart.models.kernels.vocabulary import VocabularyFields
 
 # What logits may be in: single precision, and the half that is the upper half of it.
@@ -23,7 +23,7 @@ KNOWN_TYPES = {torch.float32, torch.bfloat16}
 
 def pass_kernels(device: torch.device, dtype: torch.dtype) -> Any | None:
     """Returns the compiled functions for logits of a type on a device, if there are any."""
-    is_known = device.type == "cpu" and dtype in KNOWN_TYPES and not torch.compiler.is_compiling()
+    is_known = device.type == "cpu" and dtype in KNOWN_TYPES and not is_watched()
     return threaded_kernels() if is_known else None
 
 

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from headstart.models.gradients import made_once
 from headstart.objectives.vocabulary_loss.exponentials import Aim, write_exponentials
 
 # A quarter of 65,536 positions at 50,001 pieces in half precision: 128 tiles of 128 positions for
@@ -221,7 +221,7 @@ class _FoldedLoss(torch.autograd.Function):
         return loss_N.sum()
 
     @staticmethod
-    @once_differentiable
+    @made_once
     def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
         """Scales the gradients by that of the loss."""
         hidden_ND, table_PW = ctx.saved_tensors

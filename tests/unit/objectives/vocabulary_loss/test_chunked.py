@@ -199,3 +199,27 @@ def test_a_graph_that_is_kept_can_be_walked_twice():
     loss = summed_loss(*inputs, target_N)
     first = torch.autograd.grad(2 * loss, inputs, retain_graph=True)
     assert_close(first, torch.autograd.grad(2 * loss, inputs))
+
+
+def test_answers_for_other_positions_are_refused():
+    inputs, target_N = made_up(20, 300, torch.float32)
+    for wrong_M in (target_N[:19], torch.cat([target_N, target_N])):
+        with pytest.raises(ValueError, match=f"20 positions on cpu and answers for {len(wrong_M)}"):
+            summed_loss(*inputs, wrong_M)
+        with pytest.raises(ValueError, match="Give one for each position"):
+            position_losses(*inputs, wrong_M)
+    with pytest.raises(ValueError, match="answers for 3 on cpu"):
+        summed_loss(*inputs, target_N, torch.ones(3))
+
+
+def test_how_gradients_change_is_known_or_refused_and_never_left_out():
+    inputs, target_N = made_up(5, 40)
+    (gradient_ND, *_) = torch.autograd.grad(
+        summed_loss(*inputs, target_N), inputs, create_graph=True
+    )
+    if chunked.is_plain(*inputs[:2]):
+        gradient_ND.square().sum().backward()
+        assert inputs[1].grad.norm() > 0
+        return
+    with pytest.raises(RuntimeError, match="differentiate twice"):
+        gradient_ND.square().sum().backward()
