@@ -9,6 +9,9 @@ models in this shape, groups by length, pads as little as it needs, and has its 
 either precision. All judge a review by one piece, the documents and ours by the last and Hugging
 Face's by the first; what `transfer` does by itself, the mean of all pieces, stands beside them.
 
+What most people would pick instead stands beside them: TF-IDF with logistic regression, by
+scikit-learn, which learns all that it ever will while the others do an epoch.
+
 Each contestant has a process of its own, since how the C library treats freed memory is a setting
 of the whole process. Usage: bench_fine_tuning.py [--tiny]
 """
@@ -21,9 +24,11 @@ from pathlib import Path
 
 import numpy as np
 from drawn_classifier import drawn_split, judged_by_last, new_learner, shape_of
-from record import alternate, ask
+from drawn_reviews import drawn_lengths, drawn_texts, drawn_tokenizer, drawn_words
+from record import alternate, ask, timed
 from worker import NewRuns, Run, Worker
 
+from headstart.evaluation.baselines.tfidf import fitted, new_features
 from headstart.pipeline.planning import best_precision
 from headstart.training.allocator import keep_freed_memory
 from headstart.training.config import Precision
@@ -33,11 +38,14 @@ OURS_MEAN = "headstart, `transfer`, by the mean of all pieces"
 PLAIN = "torch.nn, as the documents wrote it, padded to 256"
 OURS_SINGLE = "headstart, `--pooling last`, in single precision"
 THEIRS = "Hugging Face's Trainer, grouped by length"
+LINE = "scikit-learn, TF-IDF with logistic regression, all that it learns"
 IN_HALF, KEPT = ", in bf16", ", freed memory kept"
 NUM_REVIEWS, NUM_TINY_REVIEWS = 1_600, 32
 # An epoch of all takes a minute and a half.
 NUM_EPOCHS, NUM_TINY_REPETITIONS = 5, 1
 EPOCH = "epoch"
+STRENGTH = 10.0
+NUM_WORDS_PER_PIECE = 2
 
 
 def our_runs(precision: Precision, *, is_by_mean: bool, is_tiny: bool) -> dict[str, Run]:
@@ -83,6 +91,21 @@ def their_runs(*, is_half: bool, keeps_memory: bool = False, is_tiny: bool) -> d
     return {EPOCH: loop.epoch}
 
 
+def line_runs(*, is_tiny: bool) -> dict[str, Run]:
+    """Returns the fit of TF-IDF with logistic regression, of one strength."""
+    recipe = shape_of(is_tiny=is_tiny)
+    num_vocabulary = recipe.model.trunk.vocabulary_size
+    words = drawn_words(NUM_WORDS_PER_PIECE * num_vocabulary)
+    lengths = drawn_lengths(num_reviews(is_tiny=is_tiny), recipe.length)
+    texts = drawn_texts(lengths, words, drawn_tokenizer(words, num_vocabulary))
+    target_N = drawn_split(len(texts), recipe).targets
+
+    def fit() -> float:
+        return timed(lambda: fitted(new_features().fit_transform(texts), target_N, STRENGTH))
+
+    return {EPOCH: fit}
+
+
 CONTESTANTS: dict[str, NewRuns] = {
     OURS: partial(our_runs, best_precision("cpu"), is_by_mean=False),
     OURS_MEAN: partial(our_runs, best_precision("cpu"), is_by_mean=True),
@@ -93,6 +116,7 @@ CONTESTANTS: dict[str, NewRuns] = {
     f"{THEIRS}{KEPT}": partial(their_runs, is_half=False, keeps_memory=True),
     f"{THEIRS}{IN_HALF}": partial(their_runs, is_half=True),
     f"{THEIRS}{KEPT}{IN_HALF}": partial(their_runs, is_half=True, keeps_memory=True),
+    LINE: line_runs,
 }
 
 

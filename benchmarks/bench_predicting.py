@@ -9,7 +9,8 @@ is asked in its own best ways: one review at a time, which pads nothing, and 16 
 reviews that were sorted by length for it, which it does not do by itself. Ours reads one by one, on
 as many threads as there are, by compiled code where the package has it. Then both once more with
 products in half precision: ours as `predict --precision bf16` does them, theirs with all weights in
-it. Usage: bench_predicting.py [--tiny]
+it. TF-IDF with logistic regression, by scikit-learn, is far less work, and what most people would
+pick instead: its time stands beside the others'. Usage: bench_predicting.py [--tiny]
 """
 
 import os
@@ -21,13 +22,15 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from drawn_classifier import judged_by_last, shape_of, write_run
+from drawn_classifier import LABELS, judged_by_last, shape_of, write_run
 from drawn_reviews import drawn_lengths, drawn_texts, drawn_tokenizer, drawn_words
 from record import alternate, ask, timed
 from their_classifiers import their_pipeline
 
 from headstart.corpora.documents import Document
 from headstart.corpora.places import Place
+from headstart.evaluation.baselines import tfidf
+from headstart.evaluation.baselines.baseline import Baseline
 from headstart.pipeline.classifier import Classifier, load_classifier
 from headstart.pipeline.predict import predictions
 
@@ -35,8 +38,11 @@ OURS, THEIRS = "headstart", "Hugging Face pipeline"
 OURS_MEAN = f"{OURS}, by the mean of all pieces"
 ONE_BY_ONE, SORTED = f"{THEIRS}, one by one", f"{THEIRS}, sorted by length, 16 at a time"
 IN_HALF = ", in bf16"
+LINE = "scikit-learn, TF-IDF with logistic regression"
 NUM_PIECES = 100
 NUM_REVIEWS, NUM_CALLS = 2_000, 40
+# What the line learns from, with labels by chance.
+NUM_LEARNED = 1_600
 # As few as give a median with its spread, since a round takes half a minute.
 NUM_ROUNDS = 5
 NUM_WORDS_PER_PIECE = 2
@@ -54,6 +60,12 @@ def our_labels(classifier: Classifier, texts: list[str]) -> list[str]:
     """Returns the labels of many texts, as `predict` finds them."""
     documents = (Document(text, Place(Path("-"), line)) for line, text in enumerate(texts, 1))
     return [found.label for found in predictions(classifier, documents)]
+
+
+def learned_line(texts: list[str]) -> Baseline:
+    """Returns TF-IDF with logistic regression, fitted to texts with labels by chance."""
+    targets = np.random.default_rng(0).permutation(np.arange(len(texts)) % len(LABELS)).tolist()
+    return tfidf.fit(texts, targets, texts[:100], targets[:100], len(LABELS), 0)
 
 
 @contextmanager
@@ -90,6 +102,7 @@ def milliseconds(rounds_RC: np.ndarray) -> dict[str, object]:
         "p50_ms": float(np.median(rounds_RC)),
         "p95_ms": float(np.percentile(rounds_RC, 95)),
         "p50_ms_of_rounds": [float(medians.min()), float(medians.max())],
+        "p50_ms_by_round": medians.tolist(),
         "calls": rounds_RC.size,
     }
 
@@ -111,6 +124,9 @@ def answered(folder: Path, *, is_tiny: bool) -> dict[str, object]:
     # A mark stands before the pieces of a text.
     longest = recipe.length - 1
     (text,) = drawn_texts([min(NUM_PIECES, longest) - 1], words, tokenizer)
+    lengths = drawn_lengths(20 if is_tiny else NUM_REVIEWS, longest)
+    texts = drawn_texts(lengths, words, tokenizer)
+    line = learned_line(texts[:NUM_LEARNED])
     with one_core():
         one = {
             OURS: partial(our_label, classifier),
@@ -118,10 +134,9 @@ def answered(folder: Path, *, is_tiny: bool) -> dict[str, object]:
             THEIRS: lambda each: pipe(each)[0]["label"],
             OURS + IN_HALF: partial(our_label, in_half),
             THEIRS + IN_HALF: lambda each: half_pipe(each)[0]["label"],
+            LINE: lambda each: LABELS[line.probabilities([each]).argmax()],
         }
         waits = waiting(one, text, 2 if is_tiny else NUM_CALLS, num_rounds)
-    lengths = drawn_lengths(20 if is_tiny else NUM_REVIEWS, longest)
-    texts = drawn_texts(lengths, words, tokenizer)
     in_order = [texts[place] for place in np.argsort(lengths)]
     seconds = alternate(
         {
@@ -131,6 +146,7 @@ def answered(folder: Path, *, is_tiny: bool) -> dict[str, object]:
             SORTED: partial(timed, lambda: pipe(in_order, batch_size=16)),
             OURS + IN_HALF: partial(timed, lambda: our_labels(in_half, texts)),
             SORTED + IN_HALF: partial(timed, lambda: half_pipe(in_order, batch_size=16)),
+            LINE: partial(timed, lambda: line.probabilities(texts)),
         },
         num_rounds,
     )

@@ -98,6 +98,7 @@ class Taken:
             "median_seconds": median,
             "min_seconds": min(self.seconds),
             "max_seconds": max(self.seconds),
+            "seconds": list(self.seconds),
             "tokens_per_second": num_tokens / median,
             "peak_bytes": self.peak_bytes,
         }
