@@ -21,6 +21,7 @@ from headstart.reports.comparison.record import Comparison
 from headstart.reports.comparison_tables import which_tests
 from headstart.reports.figures import accuracy_by_labels, by_trunk, differences, learning_curves
 from headstart.reports.figures.style import FORMATS, render
+from headstart.reports.table import Table
 
 Record = Mapping[str, Any]
 STUDIES = (
@@ -126,8 +127,35 @@ def best_way(record: Record) -> str:
     return "\n\n".join([found, provenance(record)])
 
 
+def tfidf_strengths(record: Record) -> str:
+    """Returns how good the line that networks are held against is with each of its strengths."""
+    rows = [
+        (
+            f"{row['strength']:g}",
+            f"{100 * row['valid']:.1f} %",
+            *(show_percent_interval(row[test]) for test in ("clean", "full")),
+        )
+        for row in record["strengths"]
+    ]
+    columns = ("strength", "validation", "clean test", "full test")
+    table = Table(
+        title=f"TF-IDF with logistic regression, {record['num_labels']:,} labels",
+        columns=columns,
+        rows=tuple(rows),
+        numeric=frozenset(columns),
+    )
+    return "\n\n".join([markdown(table), done_for(record, "tfidf_strengths"), provenance(record)])
+
+
+def show_percent_interval(score: Mapping[str, float]) -> str:
+    """Returns a share with its interval, in percent."""
+    mean, low, high = (100 * score[key] for key in ("mean", "low", "high"))
+    return f"{mean:.1f} % ({low:.1f} to {high:.1f})"
+
+
 RESULT_BLOCKS: Mapping[str, Callable[[], str]] = {
     **{f"results-{study}": partial(block, study) for study in STUDIES},
     "strong-by-labels": partial(block_of, "strong", by_labels),
     "strong-best-way": partial(block_of, "every-way", best_way),
+    "results-tfidf-strengths": partial(block_of, "tfidf-strengths", tfidf_strengths),
 }

@@ -112,3 +112,27 @@ def test_a_study_is_done_and_a_reader_can_redo_each_line(documents, monkeypatch,
     assert (tmp_path / "work" / "lab" / "manifest.json").stat().st_mtime_ns == before
     again = json.loads(path.read_text())
     assert again["comparisons"] == record["comparisons"]
+
+
+def test_every_strength_of_tfidf_is_scored_on_both_tests(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks" / "studies")
+    import tfidf_strengths
+
+    from headstart.evaluation.baselines.tfidf import STRENGTHS
+
+    books = tmp_path / "data" / "cls-books"
+    write_books(books)
+    # A copy of a training review is in the full test alone.
+    (copied, *_) = (books / "train.review.spm").read_text().splitlines()
+    test = (books / "test.review.spm").read_text().splitlines()
+    (books / "test.review.spm").write_text("\n".join([copied, *test[1:]]) + "\n")
+    monkeypatch.setenv("HEADSTART_RECORDS", str(tmp_path / "records"))
+    monkeypatch.setattr(sys, "argv", ["tfidf_strengths.py", "--data", str(tmp_path / "data")])
+    tfidf_strengths.main()
+    [path] = (tmp_path / "records").iterdir()
+    rows = json.loads(path.read_text())["strengths"]
+    assert [row["strength"] for row in rows] == list(STRENGTHS)
+    for row in rows:
+        assert row["full"]["num_items"] == COUNTS["test"]
+        assert row["clean"]["num_items"] < COUNTS["test"]
+        assert row["clean"]["low"] <= row["clean"]["mean"] <= row["clean"]["high"]

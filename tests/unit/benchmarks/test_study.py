@@ -207,5 +207,6 @@ def test_every_study_is_a_program_of_its_own():
         "multi30k",
         "objectives",
         "strong",
+        "tfidf_strengths",
         "topics_and_spam",
     }

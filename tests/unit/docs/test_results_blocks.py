@@ -7,7 +7,7 @@ import pytest
 import results_blocks
 from few_labels_block import deviation_ratio
 from page_parts import NO_RECORD
-from results_blocks import RESULT_BLOCKS, STUDIES, block, study_block
+from results_blocks import RESULT_BLOCKS, STUDIES, block, study_block, tfidf_strengths
 from verdict_block import verdict_sentences
 
 IMAGE = re.compile(r"!\[[^]]+\]\(figures/([\w-]+)\.svg\)")
@@ -247,3 +247,10 @@ def test_every_figure_that_is_shown_is_written(record, few, kept, monkeypatch, t
         "results-topics-and-spam-spam-accuracy-by-labels",
         "results-few-labels-seeds",
     ]
+
+
+def test_every_strength_of_tfidf_has_a_row(facts):
+    score = {"mean": 0.851, "low": 0.835, "high": 0.867}
+    row = {"strength": 10.0, "valid": 0.8425, "full": score, "clean": score}
+    text = tfidf_strengths(facts | {"num_labels": 1_600, "strengths": [row]})
+    assert "| 10 | 84.2 % | 85.1 % (83.5 to 86.7) | 85.1 % (83.5 to 86.7) |" in text
