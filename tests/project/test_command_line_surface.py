@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from headstart.apps.cli.main import COMMANDS
+from headstart.apps.cli.main import NamedCommands
 
 SURFACE = {
     "demo": ["--out", "--adapt", "--offline", "--device", "--threads", "--json"],
@@ -292,8 +292,9 @@ SURFACE = {
 
 
 def every_command() -> dict[str, click.Command]:
-    found = dict(COMMANDS)
-    for name, command in COMMANDS.items():
+    commands = NamedCommands()
+    found = dict(commands)
+    for name, command in commands.items():
         if isinstance(command, click.Group):
             found |= {f"{name} {inner}": row for inner, row in command.commands.items()}
     return found

@@ -67,7 +67,7 @@ column_options = packed(
 )
 
 
-@click.command(epilog=EXAMPLES, short_help="Look for leaks, copies, conflicts and oddities.")
+@click.command(epilog=EXAMPLES)
 @file_options
 @column_options
 @reading_options

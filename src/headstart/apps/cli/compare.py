@@ -216,7 +216,7 @@ rival_options = packed(
 )
 
 
-@click.command(epilog=EXAMPLES, short_help="Find out whether pretraining was worth it.")
+@click.command(epilog=EXAMPLES)
 @asked_options
 @column_options
 @rival_options

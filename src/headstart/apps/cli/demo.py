@@ -35,7 +35,7 @@ TRUNK = "film-en"
 OUT, OUT_OFFLINE = Path("runs/demo"), Path("runs/demo-offline")
 
 
-@click.command(epilog=EXAMPLES, short_help="See the whole story on real text in minutes.")
+@click.command(epilog=EXAMPLES)
 @click.option(
     "--out", type=FOLDER, help=f"Its folder.  [default: {OUT}, or {OUT_OFFLINE} with --offline]"
 )

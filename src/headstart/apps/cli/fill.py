@@ -24,7 +24,7 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES, short_help="Show what could stand in each <mask>.")
+@click.command(epilog=EXAMPLES)
 @run_argument
 @click.argument("text")
 @click.option(

@@ -3,57 +3,69 @@
 import io
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any, NoReturn
 
 import click
 
 from headstart import __version__
-from headstart.apps.cli.anatomy import anatomy
-from headstart.apps.cli.check import check
-from headstart.apps.cli.compare import compare
-from headstart.apps.cli.data import data
-from headstart.apps.cli.demo import demo
-from headstart.apps.cli.embed import embed
-from headstart.apps.cli.evaluate import evaluate
-from headstart.apps.cli.fill import fill
-from headstart.apps.cli.generate import generate
-from headstart.apps.cli.predict import predict
-from headstart.apps.cli.pretrain import pretrain
-from headstart.apps.cli.resume import resume
-from headstart.apps.cli.runs import runs
-from headstart.apps.cli.tokenizer import tokenizer
-from headstart.apps.cli.train_translator import train_translator
-from headstart.apps.cli.transfer import transfer
-from headstart.apps.cli.translate import translate
 from headstart.errors import HeadstartError
 
-COMMANDS: Mapping[str, click.Command] = {
-    "demo": demo,
-    "data": data,
-    "check": check,
-    "tokenizer": tokenizer,
-    "pretrain": pretrain,
-    "transfer": transfer,
-    "train-translator": train_translator,
-    "compare": compare,
-    "resume": resume,
-    "evaluate": evaluate,
-    "runs": runs,
-    "predict": predict,
-    "translate": translate,
-    "generate": generate,
-    "fill": fill,
-    "embed": embed,
-    "anatomy": anatomy,
+# What each does, in the order in which one comes to need it. A command is the function of its name
+# in the file of its name, and is read when it is asked for: `--help` needs none of them.
+COMMANDS: Mapping[str, str] = {
+    "demo": "See the whole story on real text in minutes.",
+    "data": "List the named data sets, or get one.",
+    "check": "Look for leaks, copies, conflicts and oddities.",
+    "tokenizer": "Learn a tokenizer from text, or import one.",
+    "pretrain": "Pretrain a trunk on text.",
+    "transfer": "Make a classifier of a trunk and labels.",
+    "compare": "Find out whether pretraining was worth it.",
+    "predict": "Label texts, with probabilities.",
+    "evaluate": "Score a run on text, examples or pairs that it has not learned from.",
+    "train-translator": "Train a translator on pairs of texts.",
+    "translate": "Translate texts with a trained translator.",
+    "generate": "Let a causal run write on behind a prompt.",
+    "fill": "Show what could stand in each <mask>.",
+    "embed": "Turn texts into vectors.",
+    "resume": "Go on with a run from its last checkpoint.",
+    "runs": "List runs, remove one, or pack one.",
+    "anatomy": "Show what a model consists of and what it costs.",
 }
 
 # As shells report a program that Ctrl-C ended.
 INTERRUPTED = 130
 
 
+class NamedCommands(Mapping[str, click.Command]):
+    """The commands by their names, each imported when it is asked for."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        in_python = name.replace("-", "_")
+        command: click.Command = getattr(import_module(f"{__package__}.{in_python}"), in_python)
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
 class CommandLine(click.Group):
     """A group of commands whose errors are one line each, with an exit code and no traceback."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's own
+        """Returns the commands in the order of the table."""
+        return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's own
+        """Writes what each command does, without reading any of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:
         """Runs a command and exits."""
@@ -100,7 +112,7 @@ def exit_code(error: Exception) -> int:
     return HeadstartError.exit_code
 
 
-@click.group(cls=CommandLine, commands=dict(COMMANDS), context_settings={"max_content_width": 100})
+@click.group(cls=CommandLine, commands=NamedCommands(), context_settings={"max_content_width": 100})
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def main() -> None:
     """Pretrain a small Transformer, swap its head, transfer it, and prove whether that helped.

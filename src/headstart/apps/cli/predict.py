@@ -85,7 +85,7 @@ wanted_options = packed(
 )
 
 
-@click.command(epilog=EXAMPLES, short_help="Label texts, with probabilities.")
+@click.command(epilog=EXAMPLES)
 @run_argument
 @wanted_options
 @reading_options

@@ -19,7 +19,7 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES, short_help="Go on with a run from its last checkpoint.")
+@click.command(epilog=EXAMPLES)
 @click.argument("run", type=FOLDER)
 @save_option
 @click.option("--device", help="Another device than before.")

@@ -16,7 +16,7 @@ from headstart.apps.cli.values import COUNT_TYPE
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
-@click.group(invoke_without_command=True, short_help="List runs, remove one, or pack one.")
+@click.group(invoke_without_command=True)
 @click.option("--in", "folder", type=FOLDER, default=".", show_default=True, help="Where to look.")
 @json_option
 @click.pass_context

@@ -155,7 +155,7 @@ settings_options = packed(
 )
 
 
-@click.command(epilog=EXAMPLES, short_help="Train a translator on pairs of texts.")
+@click.command(epilog=EXAMPLES)
 @pair_options
 @wanted_options
 @click.option("--out", type=FOLDER, required=True, help="The run's folder.")

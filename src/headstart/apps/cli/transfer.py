@@ -194,7 +194,7 @@ choice_options = packed(
 )
 
 
-@click.command(epilog=EXAMPLES, short_help="Make a classifier of a trunk and labels.")
+@click.command(epilog=EXAMPLES)
 @kept_options
 @example_options
 @click.option("--out", type=FOLDER, required=True, help="The run's folder.")

@@ -110,7 +110,7 @@ writing_options = packed(
 )
 
 
-@click.command(epilog=EXAMPLES, short_help="Translate texts with a trained translator.")
+@click.command(epilog=EXAMPLES)
 @run_argument
 @wanted_options
 @writing_options
