@@ -12,7 +12,7 @@ import secrets
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, NoReturn
 
@@ -233,6 +233,16 @@ def _require_digest(path: Path, seen: str, expected: str) -> None:
             f"{path} is damaged: its SHA-256 is {seen[:12]}… where {expected[:12]}… was recorded. "
             "Restore it from a copy, or make it again."
         )
+
+
+def require_not_read(written: Iterable[Path], read: Iterable[Path], option: str) -> None:
+    """Raises an error where a file to be written is one of those that are read."""
+    sources = [path for path in read if path.exists()]
+    for target in written:
+        if target.exists() and any(target.samefile(path) for path in sources):
+            raise FileError(
+                f"{option} would replace {target}, which is read. Choose another place."
+            )
 
 
 def check_writable(folder: Path) -> None:

@@ -5,13 +5,15 @@ import errno
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
 from headstart.errors import FileError, LockedError
 from headstart.files import make_folder, reason, write_error
 
+# The file in a folder that the system locks.
+LOCK = ".lock"
 # How soon it is noticed that a folder has become free.
 SECONDS_BETWEEN_TRIES = 0.2
 
@@ -20,18 +22,21 @@ SECONDS_BETWEEN_TRIES = 0.2
 def locked(folder: Path) -> Iterator[None]:
     """Holds a folder for this process alone; the system frees it when the process is gone.
 
-    A folder that was made for it goes again where the block fails and has left nothing there.
+    What was made for it, the lock, the folder and those above it, goes again where the block fails
+    and has left nothing there.
     """
-    path, is_new = folder / ".lock", not folder.exists()
+    path = folder / LOCK
+    made = [place for place in (path, folder, *folder.parents) if not place.exists()]
+    before = _names(folder)
     try:
         make_folder(folder)
         handle = path.open("a+b")
     except OSError as error:
+        _remove_folders(made)
         raise write_error(path, error, 0) from error
     with handle:
         try:
-            # Whoever made the folder may have removed it since it was opened here.
-            is_ours = _try_lock(handle) and os.path.samestat(os.fstat(handle.fileno()), path.stat())
+            is_ours = _try_lock(handle) and _is_still(handle, path)
             if is_ours:
                 handle.truncate(0)
                 handle.write(str(os.getpid()).encode())
@@ -50,17 +55,34 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             yield
         except BaseException:
-            if is_new:
-                _remove_unused(folder, path)
+            if _names(folder) == before | {LOCK}:
+                with contextlib.suppress(OSError):
+                    if path in made:
+                        path.unlink()
+                _remove_folders(made)
             raise
 
 
-def _remove_unused(folder: Path, lock: Path) -> None:
-    """Removes a folder that holds nothing but its lock, where the system lets us."""
+def _is_still(handle: IO[bytes], path: Path) -> bool:
+    """Whether an open file is the one of its name: whoever made it may have removed it since."""
+    try:
+        return os.path.samestat(os.fstat(handle.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _names(folder: Path) -> set[str]:
+    """Returns what a folder holds, nothing where it is none or may not be looked into."""
     with contextlib.suppress(OSError):
-        if list(folder.iterdir()) == [lock]:
-            lock.unlink()
-            folder.rmdir()
+        return {path.name for path in folder.iterdir()}
+    return set()
+
+
+def _remove_folders(made: Iterable[Path]) -> None:
+    """Removes those of some places, the innermost first, that are empty folders."""
+    for place in made:
+        with contextlib.suppress(OSError):
+            place.rmdir()
 
 
 @contextlib.contextmanager
@@ -83,7 +105,7 @@ def locked_in_turn(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
 def is_locked(folder: Path) -> bool:
     """Whether another process is working in a folder."""
     try:
-        with (folder / ".lock").open("r+b") as handle:
+        with (folder / LOCK).open("r+b") as handle:
             return not _try_lock(handle)
     except OSError:  # no lock was ever made there, or it is not ours to look at
         return False

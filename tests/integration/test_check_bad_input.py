@@ -48,6 +48,25 @@ def test_a_file_where_a_folder_is_to_be_written_is_refused_before_the_work(train
     assert "is a file" in refused("--train", train, "--write-clean", train)
 
 
+@pytest.mark.parametrize("option", ["--train", "--test", "--corpus"])
+def test_a_file_that_is_read_is_never_written_over(train, tmp_path, option):
+    home = tmp_path / "home"
+    home.mkdir()
+    files = {"--train": home / "train.csv", "--test": home / "test.strict.csv"}
+    path = files.get(option, home / "test.clean.csv")
+    path.write_text(train.read_text())
+    named = {"--train": train, "--test": train} | {option: path}
+    words = [word for pair in named.items() for word in pair]
+    sentence = refused(*words, "--write-clean", home)
+    assert sentence.startswith(f"--write-clean {home} would replace {path}, which is read.")
+    assert path.read_text() == train.read_text()
+    assert list(home.iterdir()) == [path]
+
+
+def test_a_folder_without_a_name_is_refused(train):
+    assert "The name is empty" in refused("--train", train, "--write-clean", "")
+
+
 def test_what_the_system_refuses_is_said_with_the_name():
     error = PermissionError(13, "Permission denied", "closed/train.csv")
     assert command_line.sentence(error) == "closed/train.csv: Permission denied."

@@ -98,8 +98,9 @@ def test_redraw_needs_the_results_alone(out, tmp_path):
     [
         (("--sizes", "50"), "there are 40 training examples. Choose sizes from 2 to 40."),
         (("--sizes", "many"), "'many' is not a whole number"),
-        (("--rates", "0"), "'0' is not a number from"),
-        (("--seeds", "0"), "1<=x<=1000"),
+        (("--rates", "0"), "'0' is not a number above 0 and at most 1,000"),
+        (("--steps", "5"), "'--steps' is about translators"),
+        (("--seeds", "0"), "is not a whole number from 1 to 1,000"),
         (("--valid", "none.csv"), "There is no file 'none.csv'"),
         (("--from", "nowhere"), "There is no run in nowhere"),
         (("--device", "abacus"), "There is no device 'abacus'"),
@@ -179,3 +180,15 @@ def test_several_trunks_share_a_cold_start(place):
     assert systems == [
         *("warm:tiny", "warm:twin", "cold", "frozen:tiny", "frozen:twin", "tfidf", "majority")
     ]
+
+
+def test_a_comparison_is_no_place_for_a_run_and_the_other_way_round(out, place):
+    examples = ("--train", "text/train.csv", "--valid", "text/valid.csv", "--device", "cpu")
+    said = refusal(typed("transfer", "--from", "tiny", *examples, "--out", "out"))
+    assert "out is in use for something else" in said
+    assert not (place / "out" / "recipe.json").exists()
+    assert "tiny holds a run already" in refusal(compared("--out", "tiny"))
+    (place / "own").mkdir()
+    (place / "own" / "results.json").write_text("mine")
+    assert "it holds results.json" in refusal(compared("--out", "own"))
+    assert [path.name for path in (place / "own").iterdir()] == ["results.json"]

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -121,6 +122,17 @@ def test_a_decision_is_explained_in_one_page(invoke, tmp_path):
     assert "://" not in text
 
 
+def test_a_file_of_which_nothing_can_be_read_is_no_answer(invoke, tmp_path):
+    path, out = tmp_path / "texts.txt", tmp_path / "labels.csv"
+    path.write_bytes(b"\xff\n\xffbad\n")
+    for words in ([], ["--out", out], ["--json"]):
+        result = invoke("--file", path, "--skip-bad", *words)
+        assert result.exit_code == 2
+        assert result.stdout == ""
+        assert f"{path} holds no text that can be read" in result.stderr
+    assert list(tmp_path.iterdir()) == [path]
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -165,6 +177,14 @@ def test_a_run_that_is_none_says_what_to_do(tmp_path):
     result = CliRunner().invoke(main, ["predict", str(tmp_path), "good"])
     assert result.exit_code == 2
     assert "There is no run in" in result.stderr
+
+
+def test_weights_without_a_manifest_are_not_said_to_be_unlearned(run, tmp_path):
+    copy = shutil.copytree(run, tmp_path / "copy")
+    (copy / "manifest.json").unlink()
+    result = CliRunner().invoke(main, ["predict", str(copy), "good"])
+    assert result.exit_code == 2
+    assert "Restore manifest.json from a copy" in result.stderr
 
 
 def test_help_imports_no_torch():

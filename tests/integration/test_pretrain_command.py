@@ -187,7 +187,8 @@ def test_a_folder_without_runs_says_how_to_begin_one(place):
     assert json.loads(typed("runs", "--in", "empty", "--json").stdout) == []
 
 
-def test_a_run_is_removed_once_it_is_confirmed(run):
+def test_a_run_is_removed_once_it_is_confirmed(run, monkeypatch):
+    monkeypatch.setattr("headstart.apps.cli.runs.has_terminal", lambda: True)
     shutil.copytree(run, "runs/old")
     refused = CliRunner().invoke(main, ["runs", "remove", "runs/old"], input="n\n")
     assert refused.exit_code == 0
@@ -195,6 +196,12 @@ def test_a_run_is_removed_once_it_is_confirmed(run):
     assert Path("runs/old").is_dir()
     assert typed("runs", "remove", "runs/old", "--yes").exit_code == 0
     assert not Path("runs/old").exists()
+
+
+def test_without_a_terminal_nothing_is_asked_and_nothing_removed(run):
+    said = refusal(CliRunner().invoke(main, ["runs", "remove", str(run)], input="y\n"))
+    assert f"whether to remove {run}: give '--yes' too" in said
+    assert run.is_dir()
 
 
 def test_a_run_is_scored_on_any_text(run):
@@ -239,7 +246,7 @@ def test_a_folder_that_is_a_run_is_answered_in_a_sentence(run):
         (["--minutes", "nan"], "'nan' is not a number"),
         (["--steps", "1", "--recipe", "labb"], "There is no recipe 'labb'"),
         (["--steps", "1", "--recipe", "base"], "base has the objective translation"),
-        (["--steps", "1", "--rate", "7"], "peak_rate is 7.0"),
+        (["--steps", "1", "--rate", "7"], "'--rate': '7' is not a number above 0 and at most 1"),
         (["--steps", "1", "--average", "1.5"], "'--average': '1.5' is not a number from 0"),
         (["--steps", "1", "--objective", "masked", "--hide", "1.5"], "hidden pieces is 1.5"),
         (["--steps", "1", "--objective", "masked+next", "--length", "4"], "at least 5"),
@@ -308,6 +315,48 @@ def test_what_is_no_run_is_answered_in_a_sentence(run, place, command, folder):
 
 def test_removing_what_is_no_run_is_answered_in_a_sentence(run):
     assert "There is no run in nowhere" in refusal(typed("runs", "remove", "nowhere", "--yes"))
+    assert "There is no run in nowhere" in refusal(typed("runs", "remove", "nowhere"))
+
+
+def test_runs_are_looked_for_in_a_folder_that_is_there(run):
+    assert "There is no folder nowhere" in refusal(typed("runs", "--in", "nowhere"))
+
+
+def test_words_for_a_card_that_are_no_text_are_answered_in_a_sentence(run, place):
+    (place / "latin.md").write_bytes(b"caf\xe9")
+    said = refusal(typed("runs", "pack", run, "--out", "packed", "--about", "latin.md"))
+    assert "latin.md is not UTF-8" in said
+    assert not Path("packed").exists()
+
+
+@pytest.mark.parametrize("is_missing", [False, True])
+def test_a_finished_run_whose_weights_are_damaged_is_not_called_finished(run, is_missing):
+    shutil.copytree(run, "runs/damaged", dirs_exist_ok=True)
+    weights = Path("runs/damaged/weights.safetensors")
+    if is_missing:
+        weights.unlink()
+    else:
+        os.truncate(weights, 1_000)
+    assert str(weights) in refusal(typed("resume", "runs/damaged"))
+
+
+def test_a_folder_that_is_used_for_something_else_stays_as_it_is(run):
+    Path("own").mkdir()
+    Path("own/results.json").write_text("mine")
+    assert "own is in use for something else" in refusal(pretrained("own", "--steps", 1))
+    assert [path.name for path in Path("own").iterdir()] == ["results.json"]
+    assert Path("own/results.json").read_text() == "mine"
+
+
+@pytest.mark.parametrize("text", ["nowhere.txt", "tiny.txt"])
+def test_a_command_that_fails_leaves_nothing_that_it_made(run, place, text):
+    (place / "tiny.txt").write_text("The ship leaves. The river crosses.\n")
+    refusal(pretrained("made/for/it", "--steps", 1, text=text))
+    assert not Path("made").exists()
+
+
+def test_a_run_without_a_name_is_refused(run):
+    assert "The name is empty" in refusal(pretrained("", "--steps", 1))
 
 
 @pytest.mark.parametrize("words", [["--test", "nowhere.txt"], ["--test", "blank.txt"], []])

@@ -238,6 +238,9 @@ def test_what_cannot_be_done_is_one_sentence(place, trunk):
     assert "has more lines than" in sentence
     assert "from line 2 on" in sentence
     assert "Name both files" in refusal(trained("runs/no", *VALID[:2], "--steps", 2))
+    absent = typed("train-translator", "--source", "absent", *PAIRS[2:], "--out", "runs/no")
+    assert "There is no file 'absent'. Name one with --source that" in refusal(absent)
+    assert "The recipe is pocket" not in absent.stderr
     assert "does not translate. Choose pocket, small or base" in refusal(
         trained("runs/no", "--steps", 2, recipe="compact")
     )

@@ -76,6 +76,9 @@ def test_teachers_answer_for_texts_without_labels(run, place):
         (("--teacher", "nobody", "--unlabelled", "text/corpus.txt"), "There is no run in nobody"),
         (("--teacher", "tiny", "--unlabelled", "text/corpus.txt"), "tiny is a language-model run"),
         (("--teacher", "tfidf", "--unlabelled", "no.txt"), "There is no file 'no.txt'"),
+        (("--labelled-weight", 2), "'--labelled-weight' would change nothing without"),
+        (("--unlabelled-most", 9), "'--unlabelled-most' would change nothing without"),
+        (("--mode", "frozen", "--layer-decay", 0.5), "'--layer-decay' would change nothing"),
     ],
 )
 def test_a_teaching_that_cannot_be_is_refused_in_a_sentence(words, sentence, tmp_path):
@@ -153,11 +156,11 @@ def test_a_head_is_fitted_where_the_whole_trunk_was_pretrained(words, fate, plac
 
 def test_a_head_is_not_fitted_to_what_knows_nothing():
     fresh = ("--fresh-layers", 1, "--fit-head")
-    assert "fits_head is True, but num_fresh_layers is 1" in refusal(
+    assert "to be fitted, but the layers to begin anew are 1" in refusal(
         transferred(*fresh, "--out", "no")
     )
     cold = typed("transfer", *FILES, *QUICK, "--recipe", "compact", "--fit-head", "--out", "no")
-    assert "fits_head is True, but the trunk is cold" in refusal(cold)
+    assert "The head is to be fitted, but the trunk is cold" in refusal(cold)
 
 
 def test_a_cold_start_learns_a_tokenizer_of_its_own(place):
@@ -199,7 +202,9 @@ def test_bad_input_is_one_sentence(run, place):
     assert "frozen" in refusal(
         typed("transfer", "--mode", "frozen", *FILES, *QUICK, "--recipe", "lab", "--out", "other")
     )
-    assert "layer_decay is 2.0" in refusal(transferred("--layer-decay", 2, "--out", "other"))
+    for option in ("--rate", "--layer-decay"):
+        refused = refusal(transferred(option, 2, "--out", "other"))
+        assert f"'{option}': '2' is not a number above 0 and at most 1" in refused
     for share in (1, -0.1, "nan", "much"):
         refused = refusal(transferred("--warm-up", share, "--out", "other"))
         assert f"'--warm-up': '{share}' is not a number from 0 to below 1" in refused

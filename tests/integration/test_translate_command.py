@@ -159,7 +159,8 @@ def test_explanation_is_one_page(invoke, tmp_path):
         ((TEXTS[0], "--strategy", "greedy", "--beam", "4"), "--beam would change nothing"),
         ((TEXTS[0], "--top-k", "4"), "--top-k would change nothing with --strategy beam"),
         ((TEXTS[0], "--best", "9"), "best 9 were asked for, of a beam 4 wide"),
-        ((TEXTS[0], "--beam", "0"), "beam is 0 wide"),
+        ((TEXTS[0], "--beam", "0"), "'0' is not a whole number from 1 to 64"),
+        ((TEXTS[0], "--beam", "100000"), "'100000' is not a whole number from 1 to 64"),
         ((TEXTS[0], "--strategy", "sample", "--temperature", "0"), "temperature is 0"),
         ((TEXTS[0], "--length-penalty", "nan"), "penalty is nan"),
         (("--file", "no-such-file.txt"), "no-such-file.txt"),
@@ -174,7 +175,9 @@ def test_what_cannot_be_is_said_in_one_sentence(invoke, words, said):
 def test_line_that_is_not_text_is_named(invoke, tmp_path):
     path = tmp_path / "texts.txt"
     path.write_bytes(b"The house.\n\xff\xfe broken\n")
-    assert "line 2" in sentence(invoke("--file", str(path)))
+    said = sentence(invoke("--file", str(path)))
+    assert "line 2" in said
+    assert "--skip-bad" not in said
     assert "Line 2 of what came in" in sentence(invoke("-", input=b"The house.\n\xff\n"))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from tiny_classifiers import recipe_of, run_of, write_run
 
 from headstart.apps.cli.main import main
 from headstart.decoding import STRATEGIES
@@ -148,6 +149,7 @@ def test_generate_gives_the_best_texts_of_a_beam(invoke):
         ("generate causal le --beam 4", "--beam would change nothing: sample draws"),
         ("generate causal le --strategy beam --top-k 4", "--top-k would change nothing: beam"),
         ("generate causal le --strategy beam --beam 2 --count 3", "best 3 were asked for"),
+        ("generate causal le --strategy beam --beam 65", "is not a whole number from 1 to 64"),
         ("fill causal <mask>", "never seen a blank"),
         ("fill masked chat", "There is no <mask>"),
         ("embed masked --file no-such-file.txt --out v.npy", "no-such-file.txt"),
@@ -159,10 +161,31 @@ def test_what_cannot_be_done_is_said_in_one_sentence(invoke, words, expected):
     assert expected in sentence(invoke(*words.split()))
 
 
+@pytest.mark.parametrize("shape", ["compact-causal", "compact-masked"])
+@pytest.mark.parametrize("command", ["generate", "fill"])
+def test_a_classifier_scores_no_pieces_and_says_so_first(command, shape, tmp_path):
+    run = write_run(tmp_path / "run", run_of(recipe_of(shape)))
+    said = sentence(CliRunner().invoke(main, [command, str(run), "a <mask>"]))
+    assert f"{run} is a classifier" in said
+    assert f"headstart predict {run} TEXT" in said
+
+
 def test_vectors_go_into_npy_only(invoke, corpus):
     assert "Name a .npy file" in sentence(
         invoke("embed", "masked", "--file", str(corpus), "--out", str(corpus))
     )
+
+
+@pytest.mark.parametrize("named", ["texts.jsonl", "texts.npy"])
+def test_vectors_never_replace_the_texts_that_they_are_of(invoke, tmp_path, named):
+    path = tmp_path / "texts.jsonl"
+    path.write_text('{"text": "le chat"}\n')
+    if named == "texts.npy":
+        (tmp_path / named).symlink_to(path)
+    words = ("--file", str(path), "--out", str(tmp_path / "texts.npy"))
+    said = sentence(invoke("embed", "masked", *words))
+    assert f"would replace {tmp_path / named}, which is read" in said
+    assert path.read_text() == '{"text": "le chat"}\n'
 
 
 @pytest.mark.parametrize("objective", ["masked", "masked+next"])

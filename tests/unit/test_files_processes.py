@@ -203,6 +203,21 @@ def test_a_folder_made_for_work_that_failed_goes_again_unless_something_is_there
         assert (tmp_path / name).exists() == stays
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps files that are open")
+def test_all_that_was_made_for_work_that_failed_goes_and_nothing_else(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes").touch()
+    for folder in (tmp_path / "mine", tmp_path / "one" / "two" / "three", tmp_path / "mine" / "x"):
+        with pytest.raises(ValueError, match="bad input"), locked(folder):
+            raise ValueError("bad input")
+    assert [path.name for path in tmp_path.rglob("*")] == ["mine", "notes"]
+    with locked(tmp_path / "mine"):
+        pass
+    with pytest.raises(ValueError, match="bad input"), locked(tmp_path / "mine"):
+        raise ValueError("bad input")
+    assert (tmp_path / "mine" / ".lock").exists()
+
+
 def test_a_lock_that_was_removed_while_it_was_taken_is_not_held(tmp_path, monkeypatch):
     taken = locks._try_lock
 

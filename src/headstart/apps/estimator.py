@@ -3,8 +3,10 @@
 import contextlib
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from numbers import Integral, Real
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +22,17 @@ from headstart.errors import DataError, RecipeError
 from headstart.files import write_bytes
 from headstart.pipeline.classifier import Classifier, load_classifier, probabilities
 from headstart.pipeline.examples import ExamplesConfig
+from headstart.pipeline.free_folder import require_free
 from headstart.pipeline.planning import Place
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.run_files import (
+    EXAMPLES_TABLE,
     MANIFEST_FILE,
     RECIPE_FILE,
     RESULTS_FILE,
     TOKENIZER_FOLDER,
     WEIGHTS_FILE,
     read_start_recipe,
-    require_free,
 )
 from headstart.pipeline.this_machine import choose_device
 from headstart.pipeline.transfer import Transferring, transfer
@@ -37,11 +40,22 @@ from headstart.transfers.config import Mode
 from headstart.transfers.settings import TransferSettings, default_settings
 
 COLD_RECIPE = "compact"
-EXAMPLES_TABLE = "examples.jsonl"
 # All that a run's answers depend on; an estimator that was fitted carries it along.
 KEPT_FILES = (RECIPE_FILE, WEIGHTS_FILE, RESULTS_FILE, MANIFEST_FILE)
 # What an estimator makes again when it needs it.
 LOADED = "_loaded"
+# What parameters may be that others would take anything for; they are checked when it is fitted.
+KINDS: Mapping[str, tuple[Any, str]] = {
+    "pretrained": (
+        str | PathLike | None,
+        "the folder of a run, the name of a trunk in the box, or None for a cold start",
+    ),
+    "recipe": (str | Recipe | None, "a recipe, its name or file, or None for the usual one"),
+    "rate": (Real | None, "a number, or None for the usual one"),
+    "seed": (Integral, "a whole number, so that the same can be learned again"),
+    "num_threads": (Integral | None, "a whole number, or None for the usual one"),
+    "folder": (str | PathLike | None, "the folder to keep the run in, or None to keep none"),
+}
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # they have no types
@@ -72,6 +86,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # t
 
     def fit(self, X: Sequence[str], y: Sequence[Any]) -> "TextClassifier":  # noqa: N803 - its name
         """Transfers the trunk to the labels of texts; a part of them chooses the best epoch."""
+        self._check_kinds()
         texts = checked_texts(X)
         classes, codes = classes_and_codes(y, len(texts))
         names = names_of(classes)
@@ -83,10 +98,12 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # t
             write_bytes(table, json_lines(texts, [names[code] for code in codes]))
             wanted = Transferring(
                 recipe=self._trunk_recipe(start),
-                examples=ExamplesConfig(train=str(table), draw=self.seed),
+                examples=ExamplesConfig(train=str(table), draw=int(self.seed)),
                 settings=self._settings(is_warm=start is not None),
                 place=Place(
-                    device=choose_device(self.device), num_threads=self.num_threads, seed=self.seed
+                    device=choose_device(self.device),
+                    num_threads=plain(self.num_threads),
+                    seed=int(self.seed),
                 ),
                 start=start,
             )
@@ -122,6 +139,13 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # t
         tags.input_tags.two_d_array = False
         return tags
 
+    def _check_kinds(self) -> None:
+        """Raises an error for a parameter that is nothing it may be."""
+        for name, (kinds, allowed) in KINDS.items():
+            value = getattr(self, name)
+            if not isinstance(value, kinds) or isinstance(value, bool):
+                raise RecipeError(f"{name} is {value!r}; it must be {allowed}.")
+
     def _trunk_recipe(self, start: Path | None) -> Recipe:
         """Returns the recipe of the trunk."""
         if start is not None:
@@ -141,9 +165,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # t
         settings = replace(settings, transfer=replace(settings.transfer, mode=self.mode))
         if self.epochs is not None:
             # Whoever names a number of epochs means it, however short they are.
-            settings = replace(settings, epochs=self.epochs, fewest_steps=0)
+            settings = replace(settings, epochs=plain(self.epochs), fewest_steps=0)
         if self.rate is not None:
-            learning = replace(settings.learning, peak_rate=self.rate)
+            learning = replace(settings.learning, peak_rate=plain(self.rate))
             settings = replace(settings, learning=learning)
         return settings
 
@@ -156,6 +180,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # t
                 setattr(self, LOADED, load_classifier(Path(folder), choose_device(self.device)))
         loaded: Classifier = getattr(self, LOADED)
         return loaded
+
+
+def plain(value: Any) -> Any:
+    """Returns a number of numpy, as a grid of settings has them, as one of Python's."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def checked_texts(given: Sequence[str]) -> list[str]:

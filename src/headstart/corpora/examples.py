@@ -10,6 +10,7 @@ from headstart.corpora.documents import Reading
 from headstart.corpora.hub import is_hub
 from headstart.corpora.pairs import aligned_lines
 from headstart.corpora.places import Complaints, Place
+from headstart.corpora.presence import require_regular, require_text
 from headstart.corpora.rows import Row, cell_text
 from headstart.corpora.tables import has_rows, table_rows
 from headstart.cut_text import joined_pieces
@@ -59,6 +60,7 @@ def text_and_label_files(name: str) -> tuple[Path, Path | None]:
         text_name, _, label_name = name.partition(PAIR_SEPARATOR)
         return existing(text_name), existing(label_name)
     path = existing(name)
+    require_text(path)
     if has_rows(path):
         return path, None
     stem = path.name.split(".")[0]
@@ -66,8 +68,8 @@ def text_and_label_files(name: str) -> tuple[Path, Path | None]:
     found = [other for other in beside if other.is_file()]
     if not found:
         raise DataError(
-            f"{path} has texts but no labels. Put them beside it as {beside[0].name}, one a line, "
-            f"or name them after a comma: {path.name},LABELS."
+            f"{path} has texts but no labels. Put them beside it as {beside[0]}, one a line, "
+            f"or name them after a comma: {name},LABELS."
         )
     return path, found[0]
 
@@ -77,6 +79,7 @@ def existing(name: str) -> Path:
     path = Path(name)
     if name and path.is_dir():
         raise DataError(f"{path} is a folder. Name a file in it that holds examples.")
+    require_regular(path)
     if not path.is_file():
         raise DataError(f"There is no file {name!r}. Check the name.")
     return path
@@ -92,6 +95,7 @@ def table_examples(path: Path, reading: Reading, columns: ExampleColumns) -> Ite
                 find_column(names, columns.text, TEXT_NAMES, path, "text"),
                 find_column(names, columns.label, LABEL_NAMES, path, "label"),
             ]
+            require_two_columns(wanted[0], wanted[1], path)
             if columns.group is not None:
                 wanted.append(find_column(names, columns.group, (), path, "group"))
         cells = cells_or_complaint(row, wanted, reading.complaints)
@@ -102,6 +106,15 @@ def table_examples(path: Path, reading: Reading, columns: ExampleColumns) -> Ite
             reading.complaints.complain(row.place, "the label is missing", "Give it one")
             continue
         yield Example(text, label.strip(), row.place, *group)
+
+
+def require_two_columns(text: str, label: str, path: Path) -> None:
+    """Raises an error where one column would be both text and label."""
+    if text == label:
+        raise DataError(
+            f"{path}: the column {text!r} cannot be both the text and the label. Name another with "
+            "--text-column or --label-column."
+        )
 
 
 def cells_or_complaint(

@@ -6,6 +6,7 @@ from typing import IO
 
 from headstart.corpora.compression import Meter, open_bytes
 from headstart.corpora.places import Complaints, Place
+from headstart.corpora.presence import refuse_foreign
 from headstart.errors import DataError
 
 # Longer than any paragraph; a file without line ends should not fill the memory.
@@ -49,7 +50,8 @@ def raw_lines(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def without_mark(raw: bytes, path: Path) -> bytes:
-    """Takes the mark of UTF-8 off a first line, and refuses a file of another encoding."""
+    """Takes the mark of UTF-8 off a first line, and refuses a file of another encoding or kind."""
+    refuse_foreign(path, raw)
     for mark, encoding in OTHER_MARKS.items():
         if raw.startswith(mark):
             raise DataError(

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from headstart.corpora.columns import SOURCE_NAMES, TARGET_NAMES, find_column
 from headstart.corpora.documents import Reading
+from headstart.corpora.hub import is_hub
 from headstart.corpora.lines import read_all_lines
 from headstart.corpora.places import Place
+from headstart.corpora.presence import require_present
 from headstart.corpora.rows import ROW_READERS, cell_text
 from headstart.corpora.tables import has_rows, table_rows
 from headstart.errors import DataError
@@ -25,6 +27,8 @@ class Pair:
 
 def read_pairs(source: Path, target: Path, reading: Reading) -> Iterator[Pair]:
     """Yields the pairs of two files, line by line; a bad line takes its other side along."""
+    for path in (source, target):
+        require_present(path, "Name a file with a text on each line")
     num_lines = 0
     for number, (left, right) in aligned_lines(source, target, reading):
         num_lines += 1
@@ -60,6 +64,8 @@ def read_pair_table(path: Path, reading: Reading) -> Iterator[Pair]:
             f"{path} is no table of pairs: its name does not end in {', '.join(ROW_READERS)}. Name "
             "one that has a column for each side, or two files of lines with --source and --target."
         )
+    if not is_hub(path):
+        require_present(path, "Name a table that has a column for each side")
     columns: tuple[str, str] | None = None
     num_rows = 0
     for row in table_rows(path, reading.meter, reading.complaints):

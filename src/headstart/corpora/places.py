@@ -23,8 +23,10 @@ class Place:
 class Complaints:
     """What is wrong with the input: an error at once, or counted where bad rows may be skipped."""
 
-    def __init__(self, *, skips_bad: bool) -> None:
+    def __init__(self, *, skips_bad: bool, can_skip: bool = True) -> None:
         self.skips_bad = skips_bad
+        # Where each line has an answer of its own, none is skipped, and nobody is told to.
+        self.can_skip = can_skip
         self.counts: Counter[str] = Counter()
         self.first_places: dict[str, list[Place]] = {}
 
@@ -34,7 +36,8 @@ class Complaints:
         What hurts nobody when it is left out is counted in any case, where `skips` says so.
         """
         if not (self.skips_bad or skips):
-            raise DataError(f"{place}: {what}. {remedy}, or skip such rows with --skip-bad.")
+            skipping = ", or skip such rows with --skip-bad" if self.can_skip else ""
+            raise DataError(f"{place}: {what}. {remedy}{skipping}.")
         self.counts[what] += 1
         places = self.first_places.setdefault(what, [])
         if len(places) < NUM_EXAMPLES:

@@ -6,6 +6,7 @@ from pathlib import Path
 from headstart.corpora.compression import kind_of
 from headstart.corpora.cut_text import CUT_SUFFIX
 from headstart.corpora.hub import hub_name, is_hub
+from headstart.corpora.presence import require_regular, require_text
 from headstart.corpora.rows import ROW_READERS
 from headstart.errors import DataError
 
@@ -36,9 +37,11 @@ def files_of(name: str) -> list[Path]:
             raise DataError(f"The folder {path} holds no text. Files that are read: {known}.")
         return found
     if is_file(path):
+        require_text(path)
         return [path]
     found = matches(path)
     if not found:
+        require_regular(path)
         raise DataError(f"There is no file {name!r}. Check the name; a pattern needs quotes.")
     return found
 

@@ -40,9 +40,9 @@ class Sampling:
                 "most probable piece each time, choose the strategy greedy."
             )
         if self.top_k is not None and self.top_k < 1:
-            raise RecipeError(f"top_k is {self.top_k}; at least 1 piece must have a chance.")
+            raise RecipeError(f"The top-k is {self.top_k}; at least 1 piece must have a chance.")
         if not 0 < self.top_p <= 1:
-            raise RecipeError(f"top_p is {self.top_p:g}; it must be above 0 and at most 1.")
+            raise RecipeError(f"The top-p is {self.top_p:g}; it must be above 0 and at most 1.")
 
     def decode(self, next_token: NextToken, prefix: Text, limits: Limits) -> Hypotheses:
         """Returns one hypothesis for each prefix."""

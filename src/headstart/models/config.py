@@ -13,6 +13,8 @@ PositionKind = Literal["sinusoidal", "rotary", "learned"]
 
 # Two such sizes make a matrix that PyTorch can still count.
 MOST = 100_000_000
+# More weights than these are not averaged: each is kept until then.
+MOST_AVERAGED = 100
 # Enough to find a divisor near any number of heads that somebody would ask for.
 MOST_HEADS_SUGGESTED = 1_024
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from headstart.errors import RecipeError
-from headstart.models.config import require_whole
+from headstart.models.config import MOST_AVERAGED, require_whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +18,7 @@ class TranslationConfig:
     """The last share of all steps, in which those weights lie evenly."""
 
     def __post_init__(self) -> None:
-        require_whole(self, "num_averaged", at_least=1, at_most=100)
+        require_whole(self, "num_averaged", at_least=1, at_most=MOST_AVERAGED)
         if not 0 <= self.label_smoothing < 1:
             raise RecipeError(
                 f"label_smoothing is {self.label_smoothing}; it must be at least 0 and below 1."

@@ -79,14 +79,23 @@ def check_run(splits: Splits, run: Path) -> tuple[SketchFinding, ...]:
 
 def write_clean(splits: Splits, report: LeakReport, folder: Path) -> list[Path]:
     """Writes the first split as it is, and of each other what is clean and what is strict."""
-    first = next(iter(splits))
-    paths = [write_split(folder / f"{first}.csv", splits[first])]
-    for split, kept in report.cleaned.items():
-        examples = splits[split]
-        clean, strict = ([examples[index] for index in rows] for rows in (kept.clean, kept.strict))
-        paths.append(write_split(folder / f"{split}.clean.csv", clean))
-        paths.append(write_split(folder / f"{split}.strict.csv", strict))
-    return paths
+    first, *others = splits
+    tables = [splits[first]]
+    for split in others:
+        kept = report.cleaned[split]
+        tables += ([splits[split][index] for index in rows] for rows in (kept.clean, kept.strict))
+    paths = clean_paths(splits, folder)
+    return [write_split(path, table) for path, table in zip(paths, tables, strict=True)]
+
+
+def clean_paths(splits: Iterable[str], folder: Path) -> list[Path]:
+    """Returns the files that splits of these names are written to."""
+    first, *others = splits
+    kinds = ("clean", "strict")
+    return [
+        folder / f"{first}.csv",
+        *(folder / f"{split}.{kind}.csv" for split in others for kind in kinds),
+    ]
 
 
 def write_split(path: Path, examples: Iterable[Example]) -> Path:

@@ -8,11 +8,11 @@ from headstart.corpora.generated import GeneratedConfig, generated_examples, wri
 from headstart.corpora.named import get
 from headstart.corpora.named.wheels import Wheel
 from headstart.errors import UnreachableError
+from headstart.pipeline.free_folder import TEXT_FOLDER
 
 DATA_SET, EXAMPLE = "rotten", "A joy from first frame to last."
 # Enough text for words to show what company they keep, and enough tests to tell systems apart.
 GENERATED = GeneratedConfig(num_documents=3_000, num_train=400, num_valid=200, num_test=1_000)
-TEXT_FOLDER = "text"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from headstart.locks import locked
 from headstart.models.config import TrunkConfig
 from headstart.pipeline.corpus_stores import CorpusConfig
 from headstart.pipeline.demo_texts import DemoTexts
+from headstart.pipeline.free_folder import ADAPTED_FOLDER, TINY_FOLDER
 from headstart.pipeline.planning import Budget, Place
 from headstart.pipeline.pretrain import Pretraining, begin, resume_run
 from headstart.pipeline.recipe import Recipe, with_vocabulary
@@ -15,11 +16,11 @@ from headstart.pipeline.run_files import RECIPE_FILE, is_finished, read_recipe
 from headstart.pipeline.watch import Watch
 
 # A trunk that knows films already is moved by a few thousand snippets, and not torn away.
-ADAPTED, ADAPTING_MINUTES, ADAPTING_RATE = "adapted", 1.0, 3e-4
+ADAPTING_MINUTES, ADAPTING_RATE = 1.0, 3e-4
 # A GPU made the trunk in steps that would take a laptop seconds and gigabytes each.
 ADAPTING_SEQUENCES = 4
 # A tiny trunk sees in seconds what company the made-up words keep.
-TINY, TINY_STEPS, TINY_RATE = "tiny", 600, 3e-3
+TINY_STEPS, TINY_RATE = 600, 3e-3
 TINY_LAYERS, TINY_WIDTH, TINY_HEADS, TINY_PIECES = 2, 64, 4, 800
 
 
@@ -40,7 +41,7 @@ def adapted_trunk(
         start=trunk,
         kept_out=(str(texts.valid), str(texts.test)),
     )
-    return finished(wanted, folder / ADAPTED, watch)
+    return finished(wanted, folder / ADAPTED_FOLDER, watch)
 
 
 def tiny_trunk(
@@ -55,7 +56,7 @@ def tiny_trunk(
         place=replace(place, num_threads=1),
         kept_out=(str(texts.valid), str(texts.test)),
     )
-    return finished(wanted, folder / TINY, watch)
+    return finished(wanted, folder / TINY_FOLDER, watch)
 
 
 def shrunk(recipe: Recipe) -> Recipe:
@@ -68,7 +69,7 @@ def shrunk(recipe: Recipe) -> Recipe:
     model = replace(recipe.model, trunk=replace(trunk, layer=layer, num_layers=TINY_LAYERS))
     learning = replace(recipe.learning, peak_rate=TINY_RATE)
     small = replace(
-        recipe, name=TINY, model=model, learning=learning, length=64, sequences_per_step=32
+        recipe, name=TINY_FOLDER, model=model, learning=learning, length=64, sequences_per_step=32
     )
     return with_vocabulary(small, TINY_PIECES)
 

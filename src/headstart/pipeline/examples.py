@@ -131,8 +131,9 @@ def require_both(learned: Sequence[Example], valid: Sequence[Example]) -> None:
     """Raises an error where copies, which stay together, leave nothing to choose by."""
     if not learned or not valid:
         raise DataError(
-            f"The {len(learned) + len(valid):,} training examples are copies of so few texts that "
-            "none is left to choose by. Give more texts that differ, or name others with --valid."
+            f"The training examples ({len(learned) + len(valid):,}) are copies of so few texts "
+            "that none is left to choose by. Give more texts that differ, or name others with "
+            "--valid."
         )
 
 
@@ -140,8 +141,8 @@ def require_two_labels(learned: Sequence[Example]) -> None:
     """Raises an error where the examples that were drawn have one label only."""
     if len({example.label for example in learned}) < 2:
         raise DataError(
-            f"The {len(learned):,} examples to learn from all have the label {learned[0].label!r}; "
-            "at least two labels are needed. Choose a larger --size."
+            f"The examples to learn from ({len(learned):,}) have only the label "
+            f"{learned[0].label!r}; at least two labels are needed. Choose a larger --size."
         )
 
 

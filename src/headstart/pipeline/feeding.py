@@ -57,6 +57,16 @@ def marks_of(run: Run) -> Marks:
     return marks_for(run.recipe.objective, run.tokenizer)
 
 
+def refuse_classifier(run: Run, so: str, objectives: str) -> None:
+    """Raises an error for a run whose head scores labels where it would have to score pieces."""
+    if run.recipe.task == "classification":
+        raise RunError(
+            f"{run.folder} is a classifier: its head knows labels and no pieces, so {so}. Choose "
+            f"a run that was pretrained with the objective {objectives}, or label texts with this "
+            f"one: headstart predict {run.folder} TEXT"
+        )
+
+
 def as_text(run: Run, rows: Sequence[Sequence[int]]) -> Text:
     """Returns rows of pieces as a run's model reads them, padded behind."""
     device = device_of(run)

@@ -14,6 +14,7 @@ from headstart.pipeline.feeding import (
     as_text,
     hidden_vectors,
     marks_of,
+    refuse_classifier,
     special_ids,
 )
 from headstart.pipeline.run_folder import Run
@@ -69,6 +70,7 @@ def probabilities(run: Run, row: list[int], places: list[int]) -> Tensor:
 
 def require_masked(run: Run) -> None:
     """Raises an error unless the run has learned to fill blanks."""
+    refuse_classifier(run, "it cannot fill a blank", "masked or masked+next")
     objective = run.recipe.objective
     if not objective.startswith("masked"):
         raise RunError(

@@ -10,6 +10,7 @@ from headstart.models.model import language_head
 from headstart.pipeline.feeding import (
     device_of,
     marks_of,
+    refuse_classifier,
     special_ids,
 )
 from headstart.pipeline.run_folder import Run
@@ -55,6 +56,7 @@ def generate(
 
 def require_causal(run: Run) -> None:
     """Raises an error unless the run has learned to write on."""
+    refuse_classifier(run, "it cannot write on", "causal")
     objective = run.recipe.objective
     if objective == "causal":
         return

@@ -24,6 +24,7 @@ from headstart.models.inputs import SourceAndTarget, Text
 from headstart.models.model import Model
 from headstart.pipeline.packed_origin import write_origin
 from headstart.pipeline.run_files import (
+    CARD_FILE,
     LOG_FILE,
     MANIFEST_FILE,
     RESULTS_FILE,
@@ -45,7 +46,6 @@ from headstart.reports.trunk_card import CardFacts, trunk_card
 from headstart.tokenizers.folder import save_tokenizer
 from headstart.training.averaging import load
 
-CARD_FILE = "card.md"
 # The answers of the weights that are kept may be so far from the learned ones' (nats a piece, as
 # the Kullback-Leibler divergence); a held-out loss is told to four places behind the point.
 MOST_DIVERGENCE = 1e-4

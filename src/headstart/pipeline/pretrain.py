@@ -18,6 +18,7 @@ from headstart.pipeline.corpus_stores import (
     corpus_stores,
     source_hashes,
 )
+from headstart.pipeline.free_folder import beginning
 from headstart.pipeline.language_learner import LanguageLearner, new_learner
 from headstart.pipeline.planning import Budget, Place, first_plan, measured_plan
 from headstart.pipeline.recipe import Recipe, with_vocabulary
@@ -33,7 +34,6 @@ from headstart.pipeline.run_files import (
     TOKENIZER_FOLDER,
     is_finished,
     read_recipe,
-    require_free,
     write_recipe,
 )
 from headstart.pipeline.run_folder import (
@@ -86,8 +86,13 @@ def pretrain(wanted: Pretraining, folder: Path, watch: Watch | None = None) -> R
 
 
 def begin(wanted: Pretraining, folder: Path, watch: Watch) -> None:
-    """Makes the folder of a run: tokenizer, text as tokens, plan; the recipe last."""
-    require_free(folder)
+    """Makes the folder of a run, or leaves nothing of it where that fails."""
+    with beginning(folder):
+        prepare(wanted, folder, watch)
+
+
+def prepare(wanted: Pretraining, folder: Path, watch: Watch) -> None:
+    """Writes what a run begins with: tokenizer, text as tokens, plan; the recipe last."""
     if wanted.recipe.objective not in OBJECTIVES:
         raise RecipeError(
             f"The recipe {wanted.recipe.name} has the objective {wanted.recipe.objective}, which "
@@ -135,7 +140,8 @@ def settled_tokenizer(wanted: Pretraining, folder: Path, watch: Watch) -> Tokeni
 
 def fitting_tokenizer(lines: list[str], config: TokenizerConfig, watch: Watch) -> Tokenizer:
     """Returns a tokenizer of the recipe's size, or of the largest that a small text allows."""
-    watch.say(f"Learning {config.size:,} pieces from {len(lines):,} lines.")
+    num_lines = f"{len(lines):,} {'line' if len(lines) == 1 else 'lines'}"
+    watch.say(f"Learning {config.size:,} pieces from {num_lines}.")
     try:
         return learn_tokenizer(lines, config)
     except TooFewTextsError as error:

@@ -117,13 +117,13 @@ def check_labels(transfer: TransferConfig | None, model: ModelConfig) -> None:
         )
     if transfer.num_fresh_layers and not transfer.is_warm:
         raise RecipeError(
-            f"num_fresh_layers is {transfer.num_fresh_layers}, but the trunk is cold and all of "
-            "its layers are fresh. Name a run with --from, or leave --fresh-layers out."
+            f"The layers to begin anew are {transfer.num_fresh_layers}, but the trunk is cold and "
+            "all of its layers are new. Name a run with --from, or leave --fresh-layers out."
         )
     if transfer.fits_head and not transfer.is_warm:
         raise RecipeError(
-            "fits_head is True, but the trunk is cold and knows nothing yet that a head could be "
-            "fitted to. Name a run with --from, or leave --fit-head out."
+            "The head is to be fitted, but the trunk is cold and knows nothing yet that it could "
+            "be fitted to. Name a run with --from, or leave --fit-head out."
         )
 
 

@@ -5,7 +5,6 @@ from dataclasses import MISSING, fields, is_dataclass
 from types import UnionType
 from typing import Any, Literal, get_origin, get_type_hints
 
-from headstart.choices import choose
 from headstart.errors import RecipeError
 from headstart.models.config import EncoderDecoderConfig, LayerConfig, TrunkConfig
 from headstart.models.heads.config import (
@@ -39,6 +38,8 @@ TYPES: Mapping[str, type] = {
     )
 }
 
+RESTORE = "Restore it from a copy, or begin another run."
+
 
 def to_json(value: object) -> object:
     """Returns a config as JSON values, each object with the name of its type."""
@@ -56,9 +57,11 @@ def recipe_from_json(value: object, where: str) -> Recipe:
     try:
         recipe = from_json(value, where)
     except RecursionError as error:
-        raise RecipeError(f"{where} holds no recipe: it is nested without end.") from error
+        raise RecipeError(
+            f"{where} holds no recipe: it is nested without end. {RESTORE}"
+        ) from error
     if not isinstance(recipe, Recipe):
-        raise RecipeError(f"{where} holds no recipe: its type must be Recipe.")
+        raise RecipeError(f"{where} holds no recipe: its type must be Recipe. {RESTORE}")
     return recipe
 
 
@@ -68,7 +71,12 @@ def from_json(value: object, where: str) -> Any:
         return tuple(value)
     if not isinstance(value, dict):
         return value
-    kind = choose(str(value.get("type")), TYPES, f"type in {where}")
+    kind = TYPES.get(str(value.get("type")))
+    if kind is None:
+        found = f"its type is {value.get('type')!r}, which no recipe has"
+        if "type" not in value:
+            found = "a type is missing, which every recipe has"
+        raise RecipeError(f"{where} is damaged: {found}. {RESTORE}")
     hints = get_type_hints(kind)
     given = {
         name: from_json(item, f"{where}: {name}") for name, item in value.items() if name != "type"

@@ -21,6 +21,8 @@ TEST_FILE, TAUGHT_FILE = "test.safetensors", "taught.safetensors"
 PAIRS_FILE, TARGET_TOKENIZER_FOLDER = "pairs.json", "target-tokenizer"
 OTHER_WEIGHTS_FILES = {"best": "best.safetensors", "averaged": "averaged.safetensors"}
 TOKENIZER_FOLDER, CHECKPOINTS_FOLDER = "tokenizer", "checkpoints"
+# The examples of a run that was begun from Python, and what is said of a packed one.
+EXAMPLES_TABLE, CARD_FILE = "examples.jsonl", "card.md"
 
 
 def require_run(folder: Path) -> None:
@@ -32,7 +34,7 @@ def require_run(folder: Path) -> None:
         )
 
 
-def require_free(folder: Path) -> None:
+def require_no_run(folder: Path) -> None:
     """Raises an error where a run was begun already, before anything of it is touched."""
     if (folder / RECIPE_FILE).exists():
         raise RunError(

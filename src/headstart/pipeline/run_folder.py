@@ -75,6 +75,11 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
         return {name: tensor.float() for name, tensor in tensors.items()}
     complaints: list[str] = []
     checkpoint = newest_checkpoint(folder / CHECKPOINTS_FOLDER, complaints.append)
+    if checkpoint is None and (folder / WEIGHTS_FILE).exists():
+        raise DamagedFileError(
+            f"{folder} has {WEIGHTS_FILE} but no {MANIFEST_FILE} to check it by. Restore "
+            f"{MANIFEST_FILE} from a copy."
+        )
     if checkpoint is None:
         raise RunError(f"{folder} has learned nothing yet. Go on with: headstart resume {folder}")
     return checkpoint.groups.get("best") or checkpoint.groups["weights"]

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from headstart.checkpoints.names import steps_in
-from headstart.errors import HeadstartError, LockedError
+from headstart.errors import HeadstartError, LockedError, RunError
 from headstart.files import remove_folder
 from headstart.locks import is_locked
+from headstart.pipeline.free_folder import RUN_NAMES, first_other
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.run_files import (
     CHECKPOINTS_FOLDER,
@@ -109,7 +110,17 @@ def size_of(folder: Path) -> int:
 
 def remove_run(folder: Path) -> None:
     """Removes a run, unless it is running; what is no run is left alone."""
+    require_removable(folder)
+    remove_folder(folder)
+
+
+def require_removable(folder: Path) -> None:
+    """Raises an error unless a folder is a run that is not running, and holds nothing else."""
     require_run(folder)
     if is_locked(folder):
         raise LockedError(f"{folder} is running. Stop it before you remove it.")
-    remove_folder(folder)
+    if (other := first_other(folder, RUN_NAMES)) is not None:
+        raise RunError(
+            f"{other} is not the run's own, and would be removed with it. Move it out of {folder} "
+            "first."
+        )

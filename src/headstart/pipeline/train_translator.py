@@ -14,6 +14,7 @@ from headstart.locks import locked
 from headstart.models.config import EncoderDecoderConfig
 from headstart.models.initialisation import initialise
 from headstart.models.model import new_model
+from headstart.pipeline.free_folder import beginning
 from headstart.pipeline.label_learner import tidy_transfer
 from headstart.pipeline.learner import settle
 from headstart.pipeline.planning import Budget, Place, first_plan, measured_plan
@@ -30,7 +31,6 @@ from headstart.pipeline.run_files import (
     is_finished,
     read_recipe,
     read_start_recipe,
-    require_free,
     write_recipe,
 )
 from headstart.pipeline.run_folder import (
@@ -94,8 +94,13 @@ def train_translator(wanted: Translating, folder: Path, watch: Watch | None = No
 
 
 def begin_translator(wanted: Translating, folder: Path, watch: Watch) -> None:
-    """Makes the folder of a translator: tokenizers, pairs, plan, start; the recipe last."""
-    require_free(folder)
+    """Makes the folder of a translator, or leaves nothing of it where that fails."""
+    with beginning(folder):
+        prepare_translator(wanted, folder, watch)
+
+
+def prepare_translator(wanted: Translating, folder: Path, watch: Watch) -> None:
+    """Writes what a translator begins with: tokenizers, pairs, plan, start; the recipe last."""
     require_translator(wanted)
     if wanted.has_tensorboard:
         # The folder is the wish, found again by every resumption.

@@ -25,6 +25,7 @@ from headstart.pipeline.examples import (
 )
 from headstart.pipeline.feeding import marks_for
 from headstart.pipeline.fitted_head import fitted_head
+from headstart.pipeline.free_folder import beginning
 from headstart.pipeline.label_learner import LabelLearner, steps_in_epoch, tidy_transfer
 from headstart.pipeline.label_split import as_split, with_taught
 from headstart.pipeline.learner import ShouldStop, never, settle
@@ -46,7 +47,6 @@ from headstart.pipeline.run_files import (
     is_finished,
     read_recipe,
     read_start_recipe,
-    require_free,
     write_recipe,
 )
 from headstart.pipeline.run_folder import Run, load_run, read_start, read_weights, write_start
@@ -98,12 +98,19 @@ def transfer(wanted: Transferring, folder: Path, watch: Watch | None = None) -> 
 def begin_transfer(
     wanted: Transferring, folder: Path, watch: Watch, should_stop: ShouldStop = never
 ) -> None:
-    """Makes the folder of a transfer: tokenizer, examples, start; the recipe last.
+    """Makes the folder of a transfer, or leaves nothing of it where that fails.
 
     Teachers, who may take minutes, are asked whether to stop by `should_stop`, and not by the
     watch: whoever is asked by that takes it that there is something to go on with.
     """
-    require_free(folder)
+    with beginning(folder):
+        prepare_transfer(wanted, folder, watch, should_stop)
+
+
+def prepare_transfer(
+    wanted: Transferring, folder: Path, watch: Watch, should_stop: ShouldStop
+) -> None:
+    """Writes what a transfer begins with: tokenizer, examples, start; the recipe last."""
     if wanted.start is not None:
         read_start_recipe(wanted.start)
     labelled = read_labelled(wanted.examples)
@@ -189,8 +196,8 @@ def transfer_recipe(wanted: Transferring, labelled: Labelled, tokenizer: Tokeniz
         )
     if settings.transfer.num_fresh_layers > trunk.num_layers:
         raise RecipeError(
-            f"num_fresh_layers is {settings.transfer.num_fresh_layers}, but the trunk has "
-            f"{trunk.num_layers} layers. Choose at most so many."
+            f"The layers to begin anew are {settings.transfer.num_fresh_layers}, but the trunk has "
+            f"{trunk.num_layers}. Give --fresh-layers at most so many."
         )
     length = base.length if settings.length is None else settings.length
     pooling = base.pooling if settings.pooling is None else settings.pooling

@@ -26,6 +26,11 @@ def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
 
 def load_tokenizer(folder: Path) -> Tokenizer:
     """Reads a tokenizer and checks that it is, byte for byte, the one that was written."""
+    if not (folder / DESCRIPTION_FILE).exists():
+        raise FileError(
+            f"There is no tokenizer in {folder}: it has no {DESCRIPTION_FILE}. Name a folder that "
+            "`headstart tokenizer` has written, or restore it from a copy."
+        )
     description = read_json(folder / DESCRIPTION_FILE)
     try:
         assert isinstance(description, dict)

@@ -20,7 +20,10 @@ def import_tokenizer(model_path: Path, dictionary_path: Path) -> Tokenizer:
             raise TokenizerError(f"{model_path} is no SentencePiece model: it is empty.")
         sentencepiece.SentencePieceProcessor(model_proto=model)
     except OSError as error:
-        raise TokenizerError(f"Cannot read {model_path}: {error.strerror}.") from error
+        raise TokenizerError(
+            f"Cannot read {model_path}: {error.strerror}. Name a SentencePiece model, such as "
+            "french.model."
+        ) from error
     except RuntimeError as error:
         raise TokenizerError(f"{model_path} is no SentencePiece model.") from error
     pieces = dictionary_pieces(dictionary_path)
@@ -34,7 +37,10 @@ def dictionary_pieces(path: Path) -> list[str]:
     try:
         lines = path.read_bytes().decode("utf-8-sig").split("\n")
     except OSError as error:
-        raise TokenizerError(f"Cannot read the dictionary {path}: {error.strerror}.") from error
+        raise TokenizerError(
+            f"Cannot read the dictionary {path}: {error.strerror}. Name a file that has a piece "
+            "and its count on each line."
+        ) from error
     except UnicodeDecodeError as error:
         raise TokenizerError(f"The dictionary {path} is not UTF-8.") from error
     pieces: dict[str, int] = {}

@@ -9,6 +9,8 @@ from headstart.models.config import require_choice, require_whole
 ScheduleKind = Literal["cosine", "linear", "inverse-sqrt"]
 HeadKind = Literal["auto", "exact", "sampled"]
 Precision = Literal["fp32", "bf16"]
+# The most parts into which a step is cut.
+MOST_PARTS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +36,7 @@ class LearningConfig:
     def __post_init__(self) -> None:
         require_choice("schedule", self.schedule, get_args(ScheduleKind))
         require_choice("head", self.head, get_args(HeadKind))
-        require_whole(self, "accumulation", at_least=1, at_most=1_000_000)
+        require_whole(self, "accumulation", at_least=1, at_most=MOST_PARTS)
         if not 0 < self.peak_rate <= 1:
             raise RecipeError(f"peak_rate is {self.peak_rate}; it must be above 0 and at most 1.")
         if not self.weight_decay >= 0:

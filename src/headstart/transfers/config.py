@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from headstart.errors import RecipeError
-from headstart.models.config import MOST, require_choice, require_whole
+from headstart.models.config import MOST, MOST_AVERAGED, require_choice, require_whole
 
 Mode = Literal["full", "frozen", "gradual"]
 LongTexts = Literal["cut", "windows"]
@@ -48,7 +48,7 @@ class TransferConfig:
         require_whole(
             self, "num_fresh_layers", "patience", "fewest_steps", at_least=0, at_most=MOST
         )
-        require_whole(self, "num_averaged", at_least=1, at_most=100)
+        require_whole(self, "num_averaged", at_least=1, at_most=MOST_AVERAGED)
         if not 0 < self.layer_decay <= 1:
             raise RecipeError(
                 f"layer_decay is {self.layer_decay}; it must be above 0 and at most 1."
@@ -60,12 +60,12 @@ class TransferConfig:
             )
         if self.mode == "frozen" and self.num_fresh_layers:
             raise RecipeError(
-                f"num_fresh_layers is {self.num_fresh_layers}, but a frozen trunk would never "
-                "teach them anything. Choose --mode full, or leave it out."
+                f"The layers to begin anew are {self.num_fresh_layers}, but a frozen trunk would "
+                "never teach them anything. Choose --mode full, or leave --fresh-layers out."
             )
         if self.fits_head and self.num_fresh_layers:
             raise RecipeError(
-                f"fits_head is True, but num_fresh_layers is {self.num_fresh_layers}: fresh layers "
-                "know nothing yet that a head could be fitted to. Choose --draw-head, or leave "
-                "--fresh-layers out."
+                "The head is to be fitted, but the layers to begin anew are "
+                f"{self.num_fresh_layers}, and those know nothing yet that a head could be fitted "
+                "to. Choose --draw-head, or leave --fresh-layers out."
             )

@@ -18,6 +18,8 @@ BASELINE_KINDS: tuple[Kind, ...] = ("tfidf", "majority")
 USUAL_KINDS: tuple[Kind, ...] = ("warm", "cold", "frozen", "tfidf", "majority")
 # The smallest number of labels that is tried where none is named; then twice as many, and so on.
 FIRST_SIZE = 100
+# The most that a rate to try may be as a multiple of a system's own.
+MOST_TIMES_ITS_RATE = 1_000
 # Beyond the sizes of the networks, TF-IDF only shows where its curve goes.
 NUM_SEEDS_BEYOND = 3
 # Enough of a hash to tell jobs apart, and of a trunk's name to know it.

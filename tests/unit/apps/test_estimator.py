@@ -262,11 +262,24 @@ def test_what_cannot_be_learned_is_told(quick, texts, labels, told):
         ({"mode": "sideways"}, "mode is 'sideways'"),
         ({"epochs": 0}, "epochs is 0"),
         ({"rate": -1.0}, "peak_rate is -1.0"),
+        ({"rate": "fast"}, "rate is 'fast'; it must be a number"),
+        ({"pretrained": 5}, "pretrained is 5; it must be the folder of a run"),
+        ({"recipe": 5}, "recipe is 5; it must be a recipe"),
+        ({"seed": None}, "seed is None; it must be a whole number"),
+        ({"seed": 1.5}, "seed is 1.5; it must be a whole number"),
+        ({"num_threads": "all"}, "num_threads is 'all'"),
+        ({"folder": 5}, "folder is 5; it must be the folder"),
     ],
 )
 def test_settings_that_cannot_be_are_told_when_it_is_fitted(quick, task, changes, told):
     with pytest.raises(HeadstartError, match=told):
         quick(**changes).fit(task.texts, task.labels)
+
+
+def test_numbers_of_numpy_are_numbers(quick, fitted, task, more):
+    numbers = {"seed": np.int64(0), "epochs": np.int64(6), "num_threads": np.int64(1)}
+    model = quick(**numbers, rate=np.float64(0.01)).fit(task.texts, task.labels)
+    assert np.array_equal(model.predict_proba(more.texts), fitted.predict_proba(more.texts))
 
 
 def test_a_classifier_teaches_no_plain_text(quick, task, tmp_path, trunk):

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -128,9 +129,38 @@ def test_a_name_with_a_comma_is_still_a_name(tmp_path):
 
 
 def test_texts_without_labels_are_told_where_to_put_them(tmp_path):
-    sentence = refused(written(tmp_path, "train.txt", "a\n"))
-    for word in ("train.txt", "train.label", "comma"):
-        assert word in sentence
+    path = written(tmp_path, "train.txt", "a\n")
+    sentence = refused(path)
+    for words in (f"as {tmp_path / 'train.label'}", f"after a comma: {path},LABELS"):
+        assert words in sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("train.xlsx", b"PK\3\4"),
+        ("train.ods", b"text,label\na,1\n"),
+        ("train.csv", b"PK\3\4 and more"),
+        ("train.pdf", b"%PDF-1.7\n"),
+        ("train", b"%PDF-1.7\n"),
+    ],
+)
+def test_a_spreadsheet_or_document_is_to_be_saved_as_text(tmp_path, name, data):
+    sentence = refused(written(tmp_path, name, data))
+    assert f"{tmp_path / name} is " in sentence
+    assert "Save it as .csv or .txt" in sentence
+
+
+def test_what_is_there_but_no_file_is_said_to_be_read_only_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert "a stream or a device" in refused(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize("columns", [{"label": "text"}, {"text": "label"}])
+def test_one_column_cannot_be_text_and_label(tmp_path, columns):
+    path = written(tmp_path, "train.csv", "text,label\na,1\n")
+    sentence = refused(path, ExampleColumns(**columns))
+    assert "cannot be both the text and the label" in sentence
 
 
 @pytest.mark.parametrize("name", ["absent.csv", "absent.txt", "absent.txt,absent.label"])

@@ -165,6 +165,18 @@ def test_utf_16_without_a_mark_is_refused_all_the_same(folder, encoding):
     assert "line 1" in refused(written(folder, "first\nsecond\n".encode(encoding)))
 
 
+def test_nobody_is_told_to_skip_where_nothing_can_be_skipped(folder):
+    path = written(folder, b"a\0b\n")
+    with pytest.raises(DataError) as caught:
+        list(read_lines(path, Meter(), Complaints(skips_bad=False, can_skip=False)))
+    assert str(caught.value).endswith("Remove it.")
+
+
+@pytest.mark.parametrize("beginning", [b"PK\3\4", b"%PDF-1.7\n", b"\xd0\xcf\x11\xe0"])
+def test_a_spreadsheet_or_document_is_never_read_as_text(folder, beginning):
+    assert "Save it as .csv or .txt" in refused(written(folder, beginning + b"abc\n"))
+
+
 def test_a_file_that_is_not_there_is_named(folder):
     assert str(folder / "absent.txt") in refused(folder / "absent.txt")
 

@@ -95,6 +95,15 @@ def test_a_side_that_is_longer_is_named_with_its_first_lonely_line(
     assert all(str(path) in sentence for path in paths)
 
 
+@pytest.mark.parametrize("missing", ["train.src", "train.tgt"])
+def test_a_side_that_is_not_there_is_named_with_what_to_name(tmp_path, missing):
+    for name in {"train.src", "train.tgt"} - {missing}:
+        written(tmp_path, name, "a\n")
+    paths = (tmp_path / "train.src", tmp_path / "train.tgt")
+    sentence = refused(lambda: read_pairs(*paths, Reading.plain()))
+    assert sentence.startswith(f"There is no file '{tmp_path / missing}'. Name a file with a text")
+
+
 @pytest.mark.parametrize("skips_bad", [False, True])
 def test_two_empty_files_are_refused(folder, skips_bad):
     paths = two_files(folder, [], [])

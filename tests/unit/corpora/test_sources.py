@@ -1,5 +1,7 @@
 """Names to files: files, folders and patterns, in one order everywhere, or a sentence."""
 
+import os
+
 import pytest
 
 from headstart.corpora.sources import KNOWN_SUFFIXES, find_files, is_known, total_bytes
@@ -80,6 +82,19 @@ def test_a_file_whose_name_looks_like_a_pattern_is_a_file(folder):
 )
 def test_a_name_for_which_there_is_nothing_is_repeated(folder, name):
     assert name.split("\0")[0][:6] in refused(folder / name)
+
+
+def test_a_stream_is_not_said_to_be_missing(folder):
+    os.mkfifo(folder / "pipe")
+    assert "is a stream or a device" in refused(folder / "pipe")
+
+
+@pytest.mark.parametrize(
+    ("name", "data"), [("a.xlsx", b"a"), ("a.dat", b"PK\3\4"), ("a", b"%PDF-1")]
+)
+def test_a_spreadsheet_or_document_is_refused_by_its_ending_or_bytes(folder, name, data):
+    (folder / name).write_bytes(data)
+    assert "Save it as .csv or .txt" in refused(folder / name)
 
 
 def test_no_name_at_all_is_refused(folder):

@@ -162,10 +162,10 @@ def test_top_k_of_one_is_greedy():
         ({"temperature": -1.0}, "temperature is -1"),
         ({"temperature": math.nan}, "temperature is nan"),
         ({"temperature": math.inf}, "temperature is inf"),
-        ({"top_k": 0}, "top_k is 0"),
-        ({"top_p": 0.0}, "top_p is 0"),
-        ({"top_p": 1.5}, "top_p is 1.5"),
-        ({"top_p": math.nan}, "top_p is nan"),
+        ({"top_k": 0}, "top-k is 0"),
+        ({"top_p": 0.0}, "top-p is 0"),
+        ({"top_p": 1.5}, "top-p is 1.5"),
+        ({"top_p": math.nan}, "top-p is nan"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(setting, sentence):

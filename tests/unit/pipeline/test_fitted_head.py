@@ -150,14 +150,14 @@ def test_a_cold_start_has_nothing_to_fit_a_head_to(files, tmp_path):
     with pytest.raises(RecipeError) as caught:
         begun(tmp_path / "run", None, files)
     assert str(caught.value) == (
-        "fits_head is True, but the trunk is cold and knows nothing yet that a head could be "
+        "The head is to be fitted, but the trunk is cold and knows nothing yet that it could be "
         "fitted to. Name a run with --from, or leave --fit-head out."
     )
     assert not (tmp_path / "run" / "recipe.json").exists()
 
 
 def test_fresh_layers_have_no_vectors_to_fit_a_head_to():
-    with pytest.raises(RecipeError, match="fits_head is True, but num_fresh_layers is 2"):
+    with pytest.raises(RecipeError, match="to be fitted, but the layers to begin anew are 2"):
         settings(fits_head=True, num_fresh_layers=2)
 
 

@@ -201,15 +201,24 @@ def test_a_value_of_the_wrong_kind_is_named_with_its_place(path, wrong):
     "wrong", ["Path", "recipe", "", None, 3, ["Recipe"], "__class__", "os.system"]
 )
 def test_only_types_of_the_table_come_out_of_a_file(wrong):
-    with pytest.raises(
-        RecipeError, match=f"no type in {WHERE} .*Choose one of: Recipe, ModelConfig"
-    ):
+    with pytest.raises(RecipeError, match=f"^{WHERE} is damaged: its type is .*Restore it from a"):
         recipe_from_json(json_of(lab()) | {"type": wrong}, WHERE)
+
+
+def test_a_file_without_a_recipe_is_damaged_and_says_what_to_do():
+    with pytest.raises(RecipeError) as caught:
+        recipe_from_json({}, WHERE)
+    assert str(caught.value) == (
+        f"{WHERE} is damaged: a type is missing, which every recipe has. Restore it from a copy, "
+        "or begin another run."
+    )
 
 
 @pytest.mark.parametrize("config", [lab().model, lab().model.trunk, lab().model.head])
 def test_a_config_that_is_no_recipe_is_refused(config):
-    with pytest.raises(RecipeError, match=f"^{WHERE} holds no recipe: its type must be Recipe\\.$"):
+    with pytest.raises(
+        RecipeError, match=f"^{WHERE} holds no recipe: its type must be Recipe\\. Restore"
+    ):
         recipe_from_json(to_json(config), WHERE)
 
 

@@ -146,6 +146,17 @@ def test_what_is_no_run_is_left_alone(tmp_path):
     assert (tmp_path / "photos").is_dir()
 
 
+def test_a_run_beside_which_something_else_lies_is_left_alone(new_run):
+    folder = new_run("a")
+    (folder / "thesis.txt").touch()
+    with pytest.raises(RunError, match=r"thesis\.txt is not the run's own.*Move it out of"):
+        remove_run(folder)
+    (folder / "thesis.txt").unlink()
+    (folder / ".lock").touch()
+    remove_run(folder)
+    assert not folder.exists()
+
+
 def test_a_running_run_is_left_alone(new_run):
     folder = new_run("a")
     with locked(folder), pytest.raises(LockedError, match="is running"):

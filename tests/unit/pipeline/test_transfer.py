@@ -39,13 +39,14 @@ from headstart.pipeline.classifier import load_classifier, probabilities
 from headstart.pipeline.comparing.trunks import read_trunk
 from headstart.pipeline.examples import ExamplesConfig
 from headstart.pipeline.label_learner import LabelLearner
+from headstart.pipeline.learner import never
 from headstart.pipeline.resume import resume
 from headstart.pipeline.resumption import Resumption
 from headstart.pipeline.run_files import read_recipe, read_results, write_recipe
 from headstart.pipeline.run_folder import load_run, read_weights
 from headstart.pipeline.run_log import read_log
 from headstart.pipeline.runs import summary
-from headstart.pipeline.transfer import begin_transfer, read_swap, transfer
+from headstart.pipeline.transfer import begin_transfer, prepare_transfer, read_swap, transfer
 from headstart.pipeline.watch import Watch
 from headstart.transfers.head_swap import trunk_sha256
 
@@ -307,7 +308,7 @@ def test_fresh_layers_are_drawn_and_said_to_be_new(start, tmp_path):
     assert {name for name, fate in fates.items() if fate == "new"} == {
         name for name in fates if name.startswith(("trunk.layers.1.", "head."))
     }
-    with pytest.raises(RecipeError, match="num_fresh_layers is 3, but the trunk has 2 layers"):
+    with pytest.raises(RecipeError, match="layers to begin anew are 3, but the trunk has 2"):
         begun_transfer(tmp_path / "more", start, files, settings(num_fresh_layers=3))
 
 
@@ -327,7 +328,7 @@ def test_a_classifier_is_no_start_wherever_one_is_named(finished, tmp_path):
 
 def test_fresh_layers_of_a_cold_start_are_refused(tmp_path):
     files = write_examples(tmp_path)
-    with pytest.raises(RecipeError, match="num_fresh_layers is 1, but the trunk is cold"):
+    with pytest.raises(RecipeError, match="layers to begin anew are 1, but the trunk is cold"):
         begun_transfer(tmp_path / "run", None, files, settings(num_fresh_layers=1))
 
 
@@ -359,6 +360,10 @@ def test_an_attempt_that_came_to_nothing_leaves_nothing_to_the_next(start, tmp_p
         patch.setattr(LabelLearner, "new_model", interrupted)
         with pytest.raises(KeyboardInterrupt):
             begun_transfer(folder, start, files, settings())
+        assert not list(folder.iterdir())
+        # A process that is killed takes nothing back.
+        with pytest.raises(KeyboardInterrupt):
+            prepare_transfer(transferring(start, files, settings()), folder, Watch(), never)
     assert (folder / SKETCH_FILE).exists()
     begun_transfer(folder, None, files, settings())
     assert not (folder / SKETCH_FILE).exists()

@@ -90,6 +90,10 @@ def test_a_file_that_is_missing_is_named(folder, name):
     assert name in refused(folder)
 
 
+def test_a_folder_without_a_tokenizer_says_what_to_name(tmp_path):
+    assert "Name a folder that `headstart tokenizer` has written" in refused(tmp_path / "absent")
+
+
 @pytest.mark.parametrize("field", ["fingerprint", "model_sha256", "replacements", "vocabulary"])
 @pytest.mark.parametrize("value", [None, 3, "", "text", [], [1], [["a"]], {}, {"a": 1}, True, 1.5])
 def test_a_description_of_other_types_is_refused_or_means_the_same(folder, learned, field, value):

@@ -148,6 +148,7 @@ def test_a_dictionary_that_is_not_there_is_named_without_the_systems_jargon(mode
     sentence = refused(lambda: import_tokenizer(model, tmp_path / "absent.txt"))
     assert "absent.txt" in sentence
     assert "Errno" not in sentence
+    assert "a piece and its count on each line" in sentence
 
 
 @pytest.mark.parametrize("data", [b"", b"no model", b"\0" * 100, b"\xff" * 100])
@@ -169,7 +170,9 @@ def test_a_model_that_was_cut_short_is_refused_or_works(bring, model, foreign_pi
 
 
 def test_a_model_that_is_not_there_is_named(tmp_path):
-    assert "absent" in refused(lambda: import_tokenizer(tmp_path / "absent", tmp_path / "dict.txt"))
+    sentence = refused(lambda: import_tokenizer(tmp_path / "absent", tmp_path / "dict.txt"))
+    assert "absent" in sentence
+    assert "Name a SentencePiece model" in sentence
 
 
 @pytest.mark.shared_data

@@ -53,7 +53,7 @@ def test_what_cannot_be_is_refused_with_its_value(wrong, said):
         ({"layer_decay": 1.1}, r"layer_decay is 1\.1"),
         ({"patience": -1}, "patience is -1"),
         ({"num_averaged": 0}, "num_averaged is 0"),
-        ({"mode": "frozen", "num_fresh_layers": 2}, "num_fresh_layers is 2"),
+        ({"mode": "frozen", "num_fresh_layers": 2}, "layers to begin anew are 2"),
         ({"best_by": "luck"}, "best_by"),
         ({"labelled_weight": 0.0}, r"labelled_weight is 0\.0"),
         ({"long_texts": "drop"}, "long_texts"),

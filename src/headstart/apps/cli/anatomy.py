@@ -17,8 +17,9 @@ from headstart.apps.cli.options import (
 )
 from headstart.apps.cli.output import print_json, print_tables
 from headstart.apps.cli.progress import shown_progress
-from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE
+from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE, Whole
 from headstart.apps.recipes.finding import find_recipe
+from headstart.models.config import MOST
 from headstart.pipeline.question import Question
 from headstart.pipeline.recipe import Recipe, Task, with_vocabulary
 
@@ -53,7 +54,7 @@ question_options = packed(
     click.option(
         "--labels",
         "num_labels",
-        type=click.IntRange(min=2),
+        type=Whole(2, MOST),
         help="How many labels; implies --task classification.",
     ),
     click.option(

@@ -18,6 +18,7 @@ from headstart.apps.cli.reading import (
     reading_options,
 )
 from headstart.apps.cli.run_type import RUN_TYPE
+from headstart.files import require_not_read
 
 if TYPE_CHECKING:
     from headstart.corpora.leaks.report import LeakReport
@@ -40,6 +41,12 @@ class CheckedFiles:
     test: str | None
     corpus: tuple[str, ...]
     run: Path | None
+
+    @property
+    def splits(self) -> dict[str, str]:
+        """The examples by what they are for, in the order in which they are used."""
+        named = {"train": self.train, "valid": self.valid, "test": self.test}
+        return {split: name for split, name in named.items() if name is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +93,8 @@ def check(
     line: named TEXT,LABELS, or side by side as NAME.txt and NAME.label. A data set of the Hugging
     Face hub is named hub:OWNER/NAME, with :SPLIT or :CONFIG:SPLIT behind it.
     """
+    if write_clean is not None:
+        check_folder(write_clean, files)
     splits, report = run_check(files, columns, reading)
     findings = check_sketch(splits, files.run)
     paths = written(splits, report, write_clean)
@@ -109,6 +118,18 @@ def check(
         click.echo(f"Wrote {path}")
 
 
+def check_folder(folder: Path, files: CheckedFiles) -> None:
+    """Raises an error where cleaned splits would take the place of what is read."""
+    from headstart.corpora.examples import text_and_label_files
+    from headstart.corpora.sources import find_files
+    from headstart.pipeline.check import clean_paths
+
+    read = find_files(files.corpus) if files.corpus else []
+    for name in files.splits.values():
+        read += [path for path in text_and_label_files(name) if path is not None]
+    require_not_read(clean_paths(files.splits, folder), read, f"--write-clean {folder}")
+
+
 def run_check(
     files: CheckedFiles, columns: ColumnOptions, options: ReadingOptions
 ) -> tuple[Splits, LeakReport]:
@@ -122,8 +143,7 @@ def run_check(
     wanted = ExampleColumns(
         text=options.text_column, label=columns.label_column, group=columns.group
     )
-    names = {"train": files.train, "valid": files.valid, "test": files.test}
-    splits = read_splits(names, reading, wanted)
+    splits = read_splits(files.splits, reading, wanted)
     if files.corpus:
         paths = find_files(files.corpus)
         report = run(splits, read_with_progress(paths, reading, "Holding the corpus against it"))

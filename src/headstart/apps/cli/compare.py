@@ -24,11 +24,19 @@ from headstart.apps.cli.run_type import RUN_TYPE
 from headstart.apps.cli.stopping import exit_if_stopped, stopping
 from headstart.apps.cli.sweep_progress import shown_jobs
 from headstart.apps.cli.training_progress import watched
-from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE, SHARE_TYPE
+from headstart.apps.cli.values import (
+    COUNT_TYPE,
+    POSITIVE_TYPE,
+    SHARE_TYPE,
+    SIZE_TYPE,
+    AtMost,
+    Whole,
+)
 from headstart.locks import locked
+from headstart.models.config import MOST
 from headstart.models.heads.config import Pooling
 from headstart.transfers.config import LongTexts
-from headstart.transfers.sweep import USUAL_KINDS, Kind
+from headstart.transfers.sweep import MOST_TIMES_ITS_RATE, USUAL_KINDS, Kind
 
 if TYPE_CHECKING:
     from headstart.pipeline.comparing.config import Comparison
@@ -139,7 +147,7 @@ extent_options = packed(
     click.option(
         "--seeds",
         "num_seeds",
-        type=click.IntRange(1, 1_000),
+        type=Whole(1, 1_000),
         default=5,
         show_default=True,
         help="How often each job is done, from other draws.",
@@ -152,7 +160,7 @@ extent_options = packed(
     ),
     click.option(
         "--rates",
-        type=Several(POSITIVE_TYPE),
+        type=Several(AtMost(MOST_TIMES_ITS_RATE)),
         default=(),
         help="Multiples of each system's rate to choose from on validation, such as 0.3,1,3.",
     ),
@@ -163,7 +171,7 @@ extent_options = packed(
     click.option(
         "--workers",
         "num_workers",
-        type=click.IntRange(1, 1_024),
+        type=Whole(1, 1_024),
         help="Jobs at once.  [default: by cores, at most 8; 1 on a GPU]",
     ),
 )
@@ -185,11 +193,11 @@ rival_options = packed(
         help="Texts without labels, as a corpus, for a system taught beside the others.",
     ),
     click.option(
-        "--epochs", type=COUNT_TYPE, help=f"Times all is read, but by taught.  {SYSTEMS_OWN}"
+        "--epochs", type=SIZE_TYPE, help=f"Times all is read, but by taught.  {SYSTEMS_OWN}"
     ),
     click.option(
         "--fewest-steps",
-        type=click.IntRange(min=0),
+        type=Whole(0, MOST),
         help=f"More epochs where they would come to fewer steps.  {SYSTEMS_OWN}",
     ),
     click.option("--length", type=COUNT_TYPE, help="Pieces read at once.  [default: the trunk's]"),
@@ -249,7 +257,7 @@ def compare(
     if pairs.are_given:
         compare_pairs(asked_of_pairs(asked, rivals, extent), pairs, out, as_json=as_json)
         return
-    require_question(asked)
+    require_question(asked, pairs)
     # Before torch is imported: whoever comes second is turned away at once.
     with locked(out), stopping() as signals, watched(signals) as watch, shown_jobs() as show:
         from headstart.pipeline.compare import run_comparison
@@ -296,8 +304,13 @@ def asked_of_pairs(asked: Asked, rivals: Rivals, extent: Extent) -> AskedOfPairs
     )
 
 
-def require_question(asked: Asked) -> None:
-    """Fails where something to compare is missing."""
+def require_question(asked: Asked, pairs: ComparedPairs) -> None:
+    """Fails where something to compare is missing, or where there is what translators need."""
+    if pairs.num_steps is not None:
+        raise click.UsageError(
+            "'--steps' is about translators, which learn from '--source' and '--target'. Leave it "
+            "out, or say how long classifiers learn with '--epochs'."
+        )
     given = {"--from": asked.starts, "--train": asked.train, "--test": asked.test}
     if missing := [name for name, value in given.items() if not value]:
         raise click.UsageError(f"Missing option {missing[0]!r}")

@@ -42,7 +42,8 @@ class ComparedPairs:
     @property
     def are_given(self) -> bool:
         """Whether translators are asked about at all."""
-        return any(value is not None for value in asdict(self).values())
+        named = asdict(self) | {"num_steps": None}
+        return any(value is not None for value in named.values())
 
 
 @dataclass(frozen=True, kw_only=True)

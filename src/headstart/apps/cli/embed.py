@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from headstart.apps.cli.options import json_option, packed
+from headstart.apps.cli.options import NamedPath, json_option, packed
 from headstart.apps.cli.output import print_json
 from headstart.apps.cli.reading import (
     ReadingOptions,
@@ -21,6 +21,7 @@ from headstart.apps.cli.using import Place, open_run, place_options, run_argumen
 from headstart.corpora.documents import Document
 from headstart.corpora.sources import find_files
 from headstart.errors import RecipeError
+from headstart.files import require_not_read
 from headstart.models.heads.config import Pooling
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ wanted_options = packed(
         type=click.Choice(get_args(Pooling)),
         help="How a text becomes one vector.  [default: the run's]",
     ),
-    click.option("--out", type=click.Path(path_type=Path), help="The .npy to write."),
+    click.option("--out", type=NamedPath(path_type=Path), help="The .npy to write."),
     click.option("--neighbours", help="Show the uses of this word, each with its nearest ones."),
     click.option(
         "--count",
@@ -100,6 +101,7 @@ def embed(
     """
     check_wanted(wanted)
     texts = Texts(find_files([file]), reading)
+    check_out(wanted.out, texts.paths)
     opened = open_run(run, place.device, place.num_threads)
     report: dict[str, object] = {}
     if wanted.out is not None:
@@ -124,6 +126,14 @@ def check_wanted(wanted: Wanted) -> None:
         raise RecipeError("--pooling is for texts; words need none. Add --what texts.")
 
 
+def check_out(path: Path | None, read: list[Path]) -> None:
+    """Raises an error where no vectors could be written to a name, or over what is read."""
+    from headstart.pipeline.vector_file import rows_path
+
+    if path is not None:
+        require_not_read((path, rows_path(path)), read, f"--out {path}")
+
+
 @dataclass(frozen=True)
 class Texts:
     """Texts that can be read again and again."""
@@ -145,9 +155,7 @@ class Texts:
 def write(run: Run, texts: Texts, wanted: Wanted, path: Path) -> tuple[int, int]:
     """Writes the vectors, and returns how many there are and how wide."""
     from headstart.pipeline.embed import passages, write_texts, write_words
-    from headstart.pipeline.vector_file import rows_path
 
-    rows_path(path)  # refuses a name at once that no vectors could be written to
     counted = passages(run, texts.count())
     parts = passages(run, texts.read("Reading texts"))
     if wanted.what == "words":

@@ -11,6 +11,7 @@ import click
 from headstart.apps.cli.options import json_option
 from headstart.apps.cli.output import print_json, print_tables
 from headstart.apps.cli.using import Place, given_text, open_run, place_options, run_argument
+from headstart.apps.cli.values import Whole
 from headstart.cut_text import WORD_START
 from headstart.reports.table import Table
 
@@ -29,7 +30,7 @@ Examples:
 @click.argument("text")
 @click.option(
     "--top",
-    type=click.IntRange(min=1),
+    type=Whole(min=1),
     default=5,
     show_default=True,
     help="How many pieces to show for each blank.",

@@ -11,7 +11,7 @@ import click
 from headstart.apps.cli.options import Workplace, json_option, packed, workplace_options
 from headstart.apps.cli.output import print_json
 from headstart.apps.cli.using import given_text, open_run, run_argument
-from headstart.apps.cli.values import COUNT_TYPE
+from headstart.apps.cli.values import BEAM_TYPE, COUNT_TYPE, NUMBER_TYPE, Whole
 from headstart.errors import RecipeError
 from headstart.pipeline.usual_draw import TEMPERATURE, TOP_P
 
@@ -60,17 +60,17 @@ choosing_options = packed(
         help="Draw pieces, take the likeliest each time, or search for the likeliest text.",
     ),
     click.option(
-        "--beam", type=int, help=f"Beginnings that a beam keeps.  [default: {BEAM_WIDTH}]"
+        "--beam", type=BEAM_TYPE, help=f"Beginnings that a beam keeps.  [default: {BEAM_WIDTH}]"
     ),
     click.option(
         "--temperature",
-        type=float,
+        type=NUMBER_TYPE,
         help=f"Below 1 the likely gets likelier, above 1 rarer.  [default: {TEMPERATURE}]",
     ),
     click.option("--top-k", type=int, help="Draw from so many of the likeliest.  [default: all]"),
     click.option(
         "--top-p",
-        type=float,
+        type=NUMBER_TYPE,
         help=f"Draw from the likeliest that have this share.  [default: {TOP_P}]",
     ),
 )
@@ -85,7 +85,7 @@ choosing_options = packed(
 )
 @click.option(
     "--count",
-    type=click.IntRange(1, MOST_TEXTS),
+    type=Whole(1, MOST_TEXTS),
     default=1,
     show_default=True,
     help="How many texts to write.",

@@ -10,8 +10,9 @@ import click
 
 from headstart.apps.cli.options import packed
 from headstart.apps.cli.pretrain import absolute
-from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE
+from headstart.apps.cli.values import SIZE_TYPE, AtMost
 from headstart.apps.trunks.finding import find_run
+from headstart.transfers.config import MOST_LABELLED_WEIGHT
 
 if TYPE_CHECKING:
     from headstart.pipeline.teaching import Teaching
@@ -46,7 +47,18 @@ class Lessons:
         if bool(self.unlabelled) != bool(self.teachers):
             missing, other = ("--teacher", "--unlabelled")[:: 1 if self.unlabelled else -1]
             raise click.UsageError(f"{other} needs {missing} beside it.")
+        self.require_use()
         return bool(self.unlabelled)
+
+    def require_use(self) -> None:
+        """Fails where something is said about texts without labels, but none are named."""
+        said = {"--unlabelled-most": self.most, "--labelled-weight": self.labelled_weight}
+        idle = [name for name, value in said.items() if value is not None]
+        if idle and not self.unlabelled:
+            raise click.UsageError(
+                f"{idle[0]!r} would change nothing without '--unlabelled'. Leave it out, or name "
+                "texts without labels."
+            )
 
     def to_teaching(self, seed: int, text_column: str | None) -> Teaching | None:
         """Returns what the options mean; nothing where none was given."""
@@ -81,12 +93,12 @@ lesson_options = packed(
     click.option(
         "--unlabelled-most",
         "most",
-        type=COUNT_TYPE,
+        type=SIZE_TYPE,
         help="Draw so many of these texts where there are more.  [default: 25,000]",
     ),
     click.option(
         "--labelled-weight",
-        type=POSITIVE_TYPE,
+        type=AtMost(MOST_LABELLED_WEIGHT),
         help="As how many of these texts one with a label counts.  [default: 1]",
     ),
 )

@@ -1,7 +1,6 @@
 """The command `headstart`: the table of commands, and one line for whatever goes wrong."""
 
 import io
-import os
 import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -10,6 +9,7 @@ from typing import Any, NoReturn
 import click
 
 from headstart import __version__
+from headstart.apps.cli.closed_pipes import send_nowhere
 from headstart.errors import HeadstartError
 
 # What each does, in the order in which one comes to need it. A command is the function of its name
@@ -34,6 +34,9 @@ COMMANDS: Mapping[str, str] = {
     "anatomy": "Show what a model consists of and what it costs.",
 }
 
+# What every command has from the group.
+SETTINGS = {"max_content_width": 100, "help_option_names": ["-h", "--help"]}
+STANDARD_OUTPUT = 1
 # As shells report a program that Ctrl-C ended.
 INTERRUPTED = 130
 
@@ -67,6 +70,16 @@ class CommandLine(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command that was named; its errors are told as its own."""
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            # A missing value is found before the command is there to be named.
+            if error.ctx is None and (name := ctx.invoked_subcommand) is not None:
+                error.ctx = click.Context(NamedCommands()[name], parent=ctx, info_name=name)
+            raise
+
     def main(self, *args: Any, **extra: Any) -> NoReturn:
         """Runs a command and exits."""
         extra["standalone_mode"] = False
@@ -82,11 +95,18 @@ class CommandLine(click.Group):
             sys.exit(0)
         except BrokenPipeError:
             # Whoever read the output has seen enough; nothing is left to be said there.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            send_nowhere(STANDARD_OUTPUT)
             sys.exit(1)
+        except KeyboardInterrupt:
+            stop_with(click.Abort())
         except (click.ClickException, click.Abort, HeadstartError, OSError) as error:
-            click.echo(f"headstart: {sentence(error)}", err=True)
-            sys.exit(exit_code(error))
+            stop_with(error)
+
+
+def stop_with(error: Exception) -> NoReturn:
+    """Says what went wrong, and exits."""
+    click.echo(f"headstart: {sentence(error)}", err=True)
+    sys.exit(exit_code(error))
 
 
 def sentence(error: Exception) -> str:
@@ -96,11 +116,16 @@ def sentence(error: Exception) -> str:
     if isinstance(error, click.ClickException):
         context = error.ctx if isinstance(error, click.UsageError) else None
         command = context.command_path if context else "headstart"
-        return f"{error.format_message().removesuffix('.')}. See '{command} --help'."
+        return f"{with_mark(error.format_message())} See '{command} --help'."
     if isinstance(error, OSError):
         reason = error.strerror or error
         return f"{reason}." if error.filename is None else f"{error.filename}: {reason}."
     return str(error)
+
+
+def with_mark(message: str) -> str:
+    """Returns a message with one mark at its end."""
+    return message if message.endswith((".", "?", "!")) else f"{message}."
 
 
 def exit_code(error: Exception) -> int:
@@ -112,7 +137,7 @@ def exit_code(error: Exception) -> int:
     return HeadstartError.exit_code
 
 
-@click.group(cls=CommandLine, commands=NamedCommands(), context_settings={"max_content_width": 100})
+@click.group(cls=CommandLine, commands=NamedCommands(), context_settings=SETTINGS)
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def main() -> None:
     """Pretrain a small Transformer, swap its head, transfer it, and prove whether that helped.

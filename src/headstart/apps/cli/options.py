@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from headstart.apps.cli.values import Whole
 
 if TYPE_CHECKING:
     from headstart.pipeline.planning import Place
@@ -56,7 +59,7 @@ class Workplace:
 
 
 # More than any machine has cores; PyTorch takes any number, and dies of some.
-THREADS = click.IntRange(min=1, max=1_024)
+THREADS = Whole(1, 1_024)
 
 workplace_options = packed(
     "workplace",
@@ -67,9 +70,24 @@ workplace_options = packed(
 )
 
 
+class NamedPath(click.Path):
+    """A path that has a name: without one it would be the folder one happens to stand in."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Returns the path, or fails where its name is empty."""
+        if not os.fspath(value):
+            self.fail("The name is empty. Name a path; the folder you are in is '.'", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def folder_type() -> click.Path:
     """Returns the type of a folder to write into; a file in its place is refused at once."""
-    return click.Path(path_type=Path, file_okay=False)
+    return NamedPath(path_type=Path, file_okay=False)
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

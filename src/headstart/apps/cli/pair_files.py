@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from headstart.apps.cli.options import packed
-from headstart.apps.cli.values import COUNT_TYPE
+from headstart.apps.cli.values import SIZE_TYPE
+from headstart.corpora.presence import require_present, require_regular, require_text
 
 if TYPE_CHECKING:
     from headstart.pipeline.translating.pairs import PairsConfig
@@ -28,6 +29,20 @@ class PairFiles:
     most_pieces: int | None
     longest_ratio: float
     skip_bad: bool
+
+    def require_files(self) -> None:
+        """Raises an error for the first file that is not there, or cannot be read twice."""
+        options = {
+            "--source": self.source,
+            "--target": self.target,
+            "--valid-source": self.valid_source,
+            "--valid-target": self.valid_target,
+        }
+        for option, path in options.items():
+            if path is not None:
+                require_present(path, f"Name one with {option} that has a text on each line")
+                require_regular(path)
+                require_text(path)
 
     def to_config(self, draw: int) -> PairsConfig:
         """Returns where the pairs are, wherever a run is gone on with."""
@@ -56,7 +71,7 @@ pair_options = packed(
     click.option("--valid-target", type=FILE, help="Their translations."),
     click.option(
         "--most-pieces",
-        type=COUNT_TYPE,
+        type=SIZE_TYPE,
         help="Leave out longer texts.  [default: what the positions allow]",
     ),
     click.option(

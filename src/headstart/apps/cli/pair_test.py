@@ -14,14 +14,13 @@ from headstart.apps.cli.progress import shown_progress
 from headstart.apps.cli.reading import ReadingOptions, echo_complaints
 from headstart.apps.cli.run_type import RUN_TYPE
 from headstart.apps.cli.using import Place, prepared_device
+from headstart.apps.cli.values import BEAM_TYPE
 from headstart.errors import RunError
 
 if TYPE_CHECKING:
     from headstart.pipeline.run_folder import Run
 
 FILE = click.Path(path_type=Path)
-# More would hold all beginnings of a batch in memory at once, and find nothing better.
-WIDEST_BEAM = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +41,7 @@ pair_test_options = packed(
     click.option("--against", type=RUN_TYPE, help="Another translator to be held against."),
     click.option(
         "--beam",
-        type=click.IntRange(1, WIDEST_BEAM),
+        type=BEAM_TYPE,
         help="Beginnings that a translator keeps; 1 is greedy.  [default: 4]",
     ),
 )

@@ -19,6 +19,7 @@ from headstart.apps.cli.reading import (
     read_with_progress,
     reading_options,
 )
+from headstart.apps.cli.stopping import tidied
 from headstart.apps.cli.using import (
     STANDARD_INPUT,
     Place,
@@ -30,7 +31,7 @@ from headstart.apps.cli.using import (
 from headstart.corpora.documents import Document
 from headstart.corpora.places import Place as TextPlace
 from headstart.corpora.sources import find_files
-from headstart.errors import RecipeError
+from headstart.errors import DataError, RecipeError
 from headstart.files import check_writable, write_bytes
 from headstart.training.config import Precision
 
@@ -108,7 +109,8 @@ def predict(
 
     found = predictions(classifier, documents)
     if wanted.out is not None:
-        num_texts = write_predictions(wanted.out, classifier.labels, found)
+        with tidied():
+            num_texts = write_predictions(wanted.out, classifier.labels, found)
         report_table(wanted.out, num_texts, as_json=as_json)
     else:
         show(found, classifier, as_json=as_json)
@@ -126,7 +128,9 @@ def check_wanted(wanted: Wanted) -> None:
     if wanted.explain is not None:
         check_explained(wanted, wanted.explain)
     if wanted.out is not None and wanted.out.suffix.lower() != ".csv":
-        raise RecipeError(f"Labels are written as .csv, not as {wanted.out}. Name a .csv file.")
+        raise RecipeError(
+            f"Labels are written as .csv, not as {str(wanted.out)!r}. Name a .csv file."
+        )
     for path in (wanted.out, wanted.explain):
         if path is not None:
             check_writable(path.parent)
@@ -136,7 +140,7 @@ def check_explained(wanted: Wanted, page: Path) -> None:
     """Raises an error for what cannot be explained, or not on such a page."""
     if len(wanted.texts) != 1:
         num_texts = f"{len(wanted.texts)} texts" if wanted.texts else "a file"
-        raise RecipeError(f"--explain is for one text, but there is {num_texts}. Give one TEXT.")
+        raise RecipeError(f"--explain is for one text, but was given {num_texts}. Give one TEXT.")
     if page.suffix.lower() not in {".html", ".htm"}:
         raise RecipeError(f"Pages are written as .html, not as {page}. Name a .html.")
     if wanted.precision != "fp32":
@@ -167,10 +171,21 @@ def file_documents(wanted: Wanted, options: ReadingOptions) -> Iterator[Document
 
 
 def read(paths: list[Path], options: ReadingOptions) -> Iterator[Document]:
-    """Yields the texts of a file with progress, and says at the end what was skipped."""
+    """Yields the texts of a file with progress, and says at the end what was skipped.
+
+    Where nothing is left, that is an error: a program would take it for an answer.
+    """
     reading = options.start()
-    yield from read_with_progress(paths, reading, "Labelling texts")
+    num_texts = 0
+    for document in read_with_progress(paths, reading, "Labelling texts"):
+        num_texts += 1
+        yield document
     echo_complaints(reading)
+    if not num_texts and reading.complaints.counts:
+        raise DataError(
+            f"{paths[0]} holds no text that can be read: every row of it was skipped. Mend it, or "
+            "name another file."
+        )
 
 
 def show(found: Iterable[Prediction], classifier: Classifier, *, as_json: bool) -> None:
@@ -215,7 +230,8 @@ def report_table(path: Path, num_texts: dict[str, int], *, as_json: bool) -> Non
         click.echo(json.dumps(report))
         return
     counts = ", ".join(f"{count:,} {label}" for label, count in num_texts.items())
-    click.echo(f"Wrote {path}: {sum(num_texts.values()):,} texts ({counts})")
+    total = sum(num_texts.values())
+    click.echo(f"Wrote {path}: {total:,} {'text' if total == 1 else 'texts'} ({counts})")
 
 
 def shortened(text: str) -> str:

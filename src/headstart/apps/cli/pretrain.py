@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from headstart.apps.cli.interruption import interruptible
-from headstart.apps.cli.options import Workplace, json_option, packed, workplace_options
+from headstart.apps.cli.options import (
+    Workplace,
+    folder_type,
+    json_option,
+    packed,
+    workplace_options,
+)
 from headstart.apps.cli.reading import ReadingOptions, reading_options
 from headstart.apps.cli.run_end import show_end
 from headstart.apps.cli.run_type import RUN_TYPE
@@ -48,7 +54,7 @@ Examples:
   headstart pretrain mine.txt --from runs/reviews --minutes 5 --out runs/mine
   headstart pretrain train.csv --from film-en --keep-out test.csv --out runs/film-mine
 """
-FOLDER = click.Path(path_type=Path, file_okay=False)
+FOLDER = folder_type()
 OBJECTIVES = ("causal", "masked", "masked+next")
 DEFAULT_RECIPE = "compact"
 

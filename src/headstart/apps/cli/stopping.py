@@ -71,6 +71,20 @@ def stopping() -> Iterator[Stopping]:
             signal.signal(number, handler)
 
 
+@contextmanager
+def tidied() -> Iterator[None]:
+    """Has SIGTERM end the block as Ctrl-C does: what is half-written is removed."""
+
+    def leave(number: int, _frame: FrameType | None) -> None:
+        sys.exit(STOPPED_CODES[signal.Signals(number)])
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def exit_if_stopped(asked: Stopping) -> None:
     """Ends the program with the code of the signal that stopped it, if one did."""
     if asked():

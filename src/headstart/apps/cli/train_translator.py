@@ -30,7 +30,7 @@ from headstart.apps.cli.training_options import (
     tensorboard_option,
 )
 from headstart.apps.cli.training_progress import watched
-from headstart.apps.cli.values import COUNT_TYPE, SHARE_TYPE
+from headstart.apps.cli.values import AVERAGED_TYPE, COUNT_TYPE, SHARE_TYPE
 from headstart.apps.recipes.finding import find_recipe
 from headstart.apps.recipes.pocket import pocket
 from headstart.apps.recipes.small import small
@@ -149,7 +149,7 @@ settings_options = packed(
     click.option(
         "--average-last",
         "num_averaged",
-        type=COUNT_TYPE,
+        type=AVERAGED_TYPE,
         help="Average so many of the last weights, and take them if better.  [default: 5]",
     ),
 )
@@ -179,6 +179,7 @@ def train_translator(
     kind. With --from the layers of a pretrained trunk are begun with wherever they fit. The run can
     be stopped or killed at any time; `headstart resume` goes on with it.
     """
+    pairs.require_files()
     chosen = chosen_recipe(wanted)
     # Before torch is imported: whoever comes second is turned away at once.
     with locked(out), stopping() as asked, watched(asked) as watch:

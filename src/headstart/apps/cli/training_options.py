@@ -4,8 +4,8 @@ from typing import get_args
 
 import click
 
-from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE, SHARE_TYPE
-from headstart.training.config import ScheduleKind
+from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE, RATE_TYPE, SHARE_TYPE, Count
+from headstart.training.config import MOST_PARTS, ScheduleKind
 
 RECIPES_OWN = "[default: the recipe's]"
 
@@ -26,7 +26,7 @@ compile_option = click.option(
     help="Compile the layers first.  [default: tried where there are minutes enough]",
 )
 rate_option = click.option(
-    "--rate", type=POSITIVE_TYPE, help=f"The highest learning rate.  {RECIPES_OWN}"
+    "--rate", type=RATE_TYPE, help=f"The highest learning rate.  {RECIPES_OWN}"
 )
 schedule_option = click.option(
     "--schedule",
@@ -36,7 +36,7 @@ schedule_option = click.option(
 accumulate_option = click.option(
     "--accumulate",
     "accumulation",
-    type=COUNT_TYPE,
+    type=Count(MOST_PARTS),
     help="Do each step in so many parts, for less memory.  [default: 1]",
 )
 average_option = click.option(

@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from headstart.apps.cli.closed_pipes import unbroken_streams
 from headstart.apps.cli.progress import SECONDS_BETWEEN_LINES
 from headstart.apps.cli.reading import read_with_progress
 from headstart.apps.cli.stopping import Stopping
@@ -22,7 +23,8 @@ SECONDS_BETWEEN_STEP_LINES = 5 * SECONDS_BETWEEN_LINES
 @contextmanager
 def watched(asked: Stopping) -> Iterator[Watch]:
     """Yields a watch that prints to the error stream, so that results stay alone on the other."""
-    with shown_steps() as show:
+    # Hours of learning do not end because nobody reads on.
+    with unbroken_streams(), shown_steps() as show:
         yield Watch(
             say=lambda line: click.echo(line, err=True),
             read=read_with_progress,

@@ -23,10 +23,18 @@ from headstart.apps.cli.training_options import (
     save_option,
 )
 from headstart.apps.cli.training_progress import watched
-from headstart.apps.cli.values import COUNT_TYPE, POSITIVE_TYPE, SHARE_TYPE
+from headstart.apps.cli.values import (
+    AVERAGED_TYPE,
+    COUNT_TYPE,
+    RATE_TYPE,
+    SHARE_TYPE,
+    SIZE_TYPE,
+    Whole,
+)
 from headstart.apps.recipes.finding import find_recipe
 from headstart.errors import RecipeError
 from headstart.locks import locked
+from headstart.models.config import MOST
 from headstart.models.heads.config import Pooling
 from headstart.pipeline.run_files import read_start_recipe
 from headstart.transfers.config import BestBy, LongTexts, Mode
@@ -120,23 +128,25 @@ kept_options = packed(
 pace_options = packed(
     "pace",
     Pace,
-    click.option("--epochs", type=COUNT_TYPE, help=f"Times all is read.  {MODES_OWN}"),
+    click.option("--epochs", type=SIZE_TYPE, help=f"Times all is read.  {MODES_OWN}"),
     click.option(
         "--fewest-steps",
-        type=click.IntRange(min=0),
+        type=Whole(0, MOST),
         help=f"More epochs where they would come to fewer steps.  {MODES_OWN}",
     ),
     click.option(
-        "--examples", "examples_per_step", type=COUNT_TYPE, help=f"Examples in a step.  {MODES_OWN}"
+        "--examples", "examples_per_step", type=SIZE_TYPE, help=f"Examples in a step.  {MODES_OWN}"
     ),
-    click.option("--rate", type=POSITIVE_TYPE, help=f"The highest learning rate.  {MODES_OWN}"),
+    click.option("--rate", type=RATE_TYPE, help=f"The highest learning rate.  {MODES_OWN}"),
     click.option(
         "--warm-up",
         type=SHARE_TYPE,
         help=f"Share of the steps in which the rate rises.  {MODES_OWN}",
     ),
     click.option(
-        "--layer-decay", type=float, help=f"A layer's rate by that of the one above.  {MODES_OWN}"
+        "--layer-decay",
+        type=RATE_TYPE,
+        help=f"A layer's rate by that of the one above.  {MODES_OWN}",
     ),
     click.option("--dropout", type=SHARE_TYPE, help=f"Share of values to drop.  {MODES_OWN}"),
     accumulate_option,
@@ -171,13 +181,13 @@ choice_options = packed(
     click.option(
         "--fresh-layers",
         "num_fresh_layers",
-        type=click.IntRange(min=0),
+        type=Whole(0, MOST),
         help="Layers at the top to begin anew.  [default: 0]",
     ),
     click.option("--weigh-labels", is_flag=True, help="Let rare labels weigh as much in all."),
     click.option(
         "--patience",
-        type=click.IntRange(min=0),
+        type=Whole(0, MOST),
         help=f"End after so many epochs without a better one; 0: never.  {MODES_OWN}",
     ),
     click.option(
@@ -188,7 +198,7 @@ choice_options = packed(
     click.option(
         "--average-best",
         "num_averaged",
-        type=COUNT_TYPE,
+        type=AVERAGED_TYPE,
         help=f"Average the weights of so many best epochs.  {MODES_OWN}",
     ),
 )
@@ -262,6 +272,11 @@ def chosen_recipe(kept: Kept) -> Recipe:
 
 def chosen_settings(kept: Kept, pace: Pace, choices: Choices, lessons: Lessons) -> TransferSettings:
     """Returns the settings of the mode with what was given put in their place."""
+    if kept.mode == "frozen" and pace.layer_decay is not None:
+        raise click.UsageError(
+            "'--layer-decay' would change nothing with '--mode frozen', where no layer learns. "
+            "Leave it out, or choose another mode."
+        )
     base = default_settings(kept.mode, is_warm=kept.start is not None)
     if lessons.is_given:
         base = with_teachers(base)

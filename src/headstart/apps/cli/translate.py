@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -13,8 +12,14 @@ import click
 
 from headstart.apps.cli.options import Workplace, packed, workplace_options
 from headstart.apps.cli.progress import shown_progress, shown_work
-from headstart.apps.cli.using import STANDARD_INPUT, given_text, prepared_device, run_argument
-from headstart.apps.cli.values import COUNT_TYPE
+from headstart.apps.cli.using import (
+    STANDARD_INPUT,
+    given_text,
+    prepared_device,
+    run_argument,
+    standard_input,
+)
+from headstart.apps.cli.values import BEAM_TYPE, COUNT_TYPE, NUMBER_TYPE
 from headstart.corpora.compression import Meter
 from headstart.corpora.lines import read_lines
 from headstart.corpora.places import Complaints
@@ -84,11 +89,11 @@ writing_options = packed(
         help="Search, take the likeliest piece each time, or draw pieces.",
     ),
     click.option(
-        "--beam", type=int, help=f"Beginnings that a beam keeps.  [default: {USUAL.beam}]"
+        "--beam", type=BEAM_TYPE, help=f"Beginnings that a beam keeps.  [default: {USUAL.beam}]"
     ),
     click.option(
         "--length-penalty",
-        type=float,
+        type=NUMBER_TYPE,
         help="A beam ranks by log p / length ** this: above 0 long texts gain.  "
         f"[default: {USUAL.length_penalty:g}]",
     ),
@@ -104,9 +109,11 @@ writing_options = packed(
         is_flag=True,
         help="Copy a word that has no piece from the most-attended word of the text.",
     ),
-    click.option("--temperature", type=float, help="Of draws; below 1 the likely gets likelier."),
+    click.option(
+        "--temperature", type=NUMBER_TYPE, help="Of draws; below 1 the likely gets likelier."
+    ),
     click.option("--top-k", type=int, help="Draw from so many of the likeliest."),
-    click.option("--top-p", type=float, help="Draw from the likeliest that have this share."),
+    click.option("--top-p", type=NUMBER_TYPE, help="Draw from the likeliest that have this share."),
 )
 
 
@@ -148,14 +155,14 @@ def check_wanted(wanted: Wanted) -> None:
         raise RecipeError(f"{what}. Give one text or several, or name a file with --file.")
     if STANDARD_INPUT in wanted.texts and len(wanted.texts) > 1:
         raise RecipeError(
-            f"Standard input ({STANDARD_INPUT}) and {len(wanted.texts) - 1} other texts were "
-            "given. Give one or the other."
+            f"Standard input ({STANDARD_INPUT}) was given beside other texts. Give one or the "
+            "other."
         )
     if wanted.explain is None:
         return
     if len(wanted.texts) != 1 or wanted.texts[0] == STANDARD_INPUT:
         num_texts = f"{len(wanted.texts)} texts" if len(wanted.texts) > 1 else "a file"
-        raise RecipeError(f"--explain is for one text, but there is {num_texts}. Give one TEXT.")
+        raise RecipeError(f"--explain is for one text, but was given {num_texts}. Give one TEXT.")
     if wanted.explain.suffix.lower() not in {".html", ".htm"}:
         raise RecipeError(f"Pages are written as .html, not as {wanted.explain}. Name a .html.")
     check_writable(wanted.explain.parent)
@@ -193,12 +200,13 @@ def wanted_texts(wanted: Wanted) -> list[str] | Iterator[str]:
             f"{wanted.file} stands for {len(paths)} files, but there is one line for each text. "
             f"Name one file, such as {paths[0]}."
         )
-    return (line for _, line in read_lines(paths[0], Meter(), Complaints(skips_bad=False)))
+    complaints = Complaints(skips_bad=False, can_skip=False)
+    return (line for _, line in read_lines(paths[0], Meter(), complaints))
 
 
 def incoming_lines() -> Iterator[str]:
     """Yields the lines of standard input as they come."""
-    for number, raw in enumerate(sys.stdin.buffer, start=1):
+    for number, raw in enumerate(standard_input(), start=1):
         try:
             yield raw.decode().rstrip("\r\n")
         except UnicodeDecodeError as error:

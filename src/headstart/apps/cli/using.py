@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -64,11 +64,21 @@ def prepared_device(device: str, num_threads: int | None) -> str:
     return choose_device(device)
 
 
+def standard_input() -> BinaryIO:
+    """Returns what comes in as bytes, or says that nothing can."""
+    if sys.stdin is None:
+        raise DataError(
+            f"Standard input is closed, so {STANDARD_INPUT} stands for no text. Send the text in "
+            "by a pipe, or give it in place of the dash."
+        )
+    return sys.stdin.buffer
+
+
 def given_text(text: str) -> str:
     """Returns a text as it was typed, or what comes in where it is a dash."""
     if text == STANDARD_INPUT:
         try:
-            text = sys.stdin.buffer.read().decode()
+            text = standard_input().read().decode()
         except UnicodeDecodeError as error:
             raise DataError("What came in is not UTF-8. Convert it, such as with iconv.") from error
         # The end of the last line is the pipe's, not the text's.

@@ -11,7 +11,7 @@ from headstart.pipeline.examples import ExamplesConfig
 from headstart.pipeline.planning import Place
 from headstart.transfers.config import LongTexts
 from headstart.transfers.settings import COLD, FROZEN, GRADUAL, TAUGHT, WARM, TransferSettings
-from headstart.transfers.sweep import USUAL_KINDS, Kind, checked_kinds
+from headstart.transfers.sweep import MOST_TIMES_ITS_RATE, USUAL_KINDS, Kind, checked_kinds
 
 # Who teaches a student: networks of its own trunk that have learned the same labels, as far as they
 # are compared, and TF-IDF of these labels.
@@ -121,10 +121,10 @@ class Comparison:
         require_whole(self, "num_seeds", at_least=1, at_most=1_000)
         if self.num_workers is not None:
             require_whole(self, "num_workers", at_least=1, at_most=MOST)
-        if any(not 0 < rate <= 1_000 for rate in self.rates):
+        if any(not 0 < rate <= MOST_TIMES_ITS_RATE for rate in self.rates):
             raise RecipeError(
                 f"The rates to try are {', '.join(map(str, self.rates))}; each is a multiple of a "
-                "system's own rate, above 0 and at most 1000."
+                f"system's own rate, above 0 and at most {MOST_TIMES_ITS_RATE:,}."
             )
 
     @property

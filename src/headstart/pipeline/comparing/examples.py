@@ -23,10 +23,10 @@ from headstart.pipeline.examples import (
     example_hashes,
     read_labelled,
 )
+from headstart.pipeline.free_folder import EXAMPLES_FOLDER, LEAKS_FILE
 from headstart.pipeline.watch import Watch
 from headstart.reports.leak_json import copies_json
 
-EXAMPLES_FOLDER, LEAKS_FILE = "examples", "leaks.json"
 # Of the copies that were found, so many are shown of each kind; all are counted.
 MOST_SHOWN = 50
 # An interval counts how items differ from each other, which takes two.

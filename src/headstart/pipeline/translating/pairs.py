@@ -58,7 +58,7 @@ class PairsConfig:
         if self.most_pieces is not None:
             require_whole(self, "most_pieces", at_least=1, at_most=MOST)
         if not self.longest_ratio >= 1:
-            raise DataError(f"longest_ratio is {self.longest_ratio}; it must be at least 1.")
+            raise DataError(f"The longest ratio is {self.longest_ratio}; it must be at least 1.")
 
     def reading(self) -> Reading:
         """Returns a reading that has not begun; a pair with an empty side is left out, counted."""
@@ -97,7 +97,7 @@ def held_out(pairs: Sequence[Pair], draw: int) -> tuple[list[Pair], list[Pair]]:
     units = sorted(set(marks))
     if len(units) < 2:
         raise DataError(
-            f"There are {len(pairs):,} pairs with {len(units):,} different sources, too few to "
+            f"The pairs ({len(pairs):,}) have too few different sources ({len(units):,}) to "
             "hold some out. Give more pairs, or validation pairs with --valid-source."
         )
     num = max(1, min(MOST_HELD_OUT, round(VALID_SHARE * len(units))))

@@ -13,17 +13,16 @@ from headstart.pipeline.compare_translators import (
     Work,
     jobs,
 )
+from headstart.pipeline.free_folder import QUESTION_FILE, require_comparable
 from headstart.pipeline.planning import Budget, Place
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.recipe_json import to_json
 from headstart.pipeline.resumption import Resumption
-from headstart.pipeline.run_files import RECIPE_FILE, TOKENIZER_FOLDER, read_recipe, require_free
+from headstart.pipeline.run_files import RECIPE_FILE, TOKENIZER_FOLDER, read_recipe
 from headstart.pipeline.run_folder import Run, load_run
 from headstart.pipeline.train_translator import Translating, begin_translator, resume_translator
 from headstart.pipeline.translating.pairs import PairsConfig, pair_hashes
 from headstart.pipeline.watch import Watch
-
-QUESTION_FILE = "question.json"
 
 # From a finished run and texts to its translations, in order.
 Translate = Callable[[Run, list[str]], list[str]]
@@ -45,7 +44,7 @@ class TranslatorQuestion:
 
 def keep_question(folder: Path, question: TranslatorQuestion) -> None:
     """Writes what is asked into a folder, or raises where it was begun with another question."""
-    require_free(folder)
+    require_comparable(folder)
     value = {
         "start": str(question.start),
         "recipe": to_json(question.recipe),

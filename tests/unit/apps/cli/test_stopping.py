@@ -6,7 +6,13 @@ import sys
 
 import pytest
 
-from headstart.apps.cli.stopping import STOPPED_CODES, Stopping, exit_if_stopped, stopping
+from headstart.apps.cli.stopping import (
+    STOPPED_CODES,
+    Stopping,
+    exit_if_stopped,
+    stopping,
+    tidied,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM")
 
@@ -107,3 +113,20 @@ def test_a_closed_error_stream_does_not_keep_a_signal_from_being_noted(monkeypat
         asked()
         signal.raise_signal(signal.SIGTERM)
         assert asked()
+
+
+def test_sigterm_unwinds_what_is_tidied_and_ends_with_its_code():
+    before, seen = signal.getsignal(signal.SIGTERM), []
+
+    def work():
+        with tidied():
+            try:
+                signal.raise_signal(signal.SIGTERM)
+            finally:
+                seen.append("removed")
+
+    with pytest.raises(SystemExit) as exited:
+        work()
+    assert exited.value.code == STOPPED_CODES[signal.SIGTERM]
+    assert seen == ["removed"]
+    assert signal.getsignal(signal.SIGTERM) is before

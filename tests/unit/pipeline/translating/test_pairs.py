@@ -133,7 +133,7 @@ def test_no_more_is_held_out_than_a_look_can_read(write):
 
 
 def test_too_few_sources_to_hold_any_out_are_refused(write):
-    with pytest.raises(DataError, match=r"2 pairs with 1 different sources, too few"):
+    with pytest.raises(DataError, match=r"pairs \(2\) have too few different sources \(1\)"):
         read_parallel(config_of(write("train", [("one", "un"), ("One.", "une")])))
 
 
@@ -146,7 +146,7 @@ def test_where_nothing_is_left_the_reasons_are_said(write):
 def test_one_validation_file_alone_is_refused():
     with pytest.raises(DataError, match=r"are v.src and no target\. Name both files"):
         PairsConfig(source="a", target="b", valid_source="v.src")
-    with pytest.raises(DataError, match=r"longest_ratio is 0\.5"):
+    with pytest.raises(DataError, match=r"The longest ratio is 0\.5"):
         PairsConfig(source="a", target="b", longest_ratio=0.5)
     with pytest.raises(RecipeError, match="most_pieces is 0"):
         PairsConfig(source="a", target="b", most_pieces=0)
