@@ -16,6 +16,8 @@ from headstart.files import make_folder, reason, write_error
 LOCK = ".lock"
 # How soon it is noticed that a folder has become free.
 SECONDS_BETWEEN_TRIES = 0.2
+# How often a folder is made anew that somebody removes before anything is in it.
+NUM_TRIES = 3
 
 
 @contextlib.contextmanager
@@ -29,8 +31,7 @@ def locked(folder: Path) -> Iterator[None]:
     made = [place for place in (path, folder, *folder.parents) if not place.exists()]
     before = _names(folder)
     try:
-        make_folder(folder)
-        handle = path.open("a+b")
+        handle = _opened(path)
     except OSError as error:
         _remove_folders(made)
         raise write_error(path, error, 0) from error
@@ -61,6 +62,16 @@ def locked(folder: Path) -> Iterator[None]:
                         path.unlink()
                 _remove_folders(made)
             raise
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """Opens a lock in a folder that is made for it, even while others remove theirs again."""
+    for _ in range(NUM_TRIES - 1):
+        with contextlib.suppress(FileNotFoundError):
+            make_folder(path.parent)
+            return path.open("a+b")
+    make_folder(path.parent)
+    return path.open("a+b")
 
 
 def _is_still(handle: IO[bytes], path: Path) -> bool:

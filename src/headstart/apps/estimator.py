@@ -22,7 +22,7 @@ from headstart.errors import DataError, RecipeError
 from headstart.files import write_bytes
 from headstart.pipeline.classifier import Classifier, load_classifier, probabilities
 from headstart.pipeline.examples import ExamplesConfig
-from headstart.pipeline.free_folder import require_free
+from headstart.pipeline.free_folder import beginning
 from headstart.pipeline.planning import Place
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.run_files import (
@@ -91,9 +91,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # t
         classes, codes = classes_and_codes(y, len(texts))
         names = names_of(classes)
         start = None if self.pretrained is None else find_run(self.pretrained)
-        with place_of_run(self.folder) as folder:
-            # Before anything is written: the examples of an earlier fit belong to its run.
-            require_free(folder)
+        # Before anything is written: the examples of an earlier fit belong to its run.
+        with place_of_run(self.folder) as folder, beginning(folder):
             table = folder / EXAMPLES_TABLE
             write_bytes(table, json_lines(texts, [names[code] for code in codes]))
             wanted = Transferring(

@@ -9,11 +9,12 @@ from headstart.corpora.compression import kind_of
 from headstart.corpora.cut_text import is_cut
 from headstart.corpora.documents import DocumentKind
 from headstart.corpora.examples import PAIR_SEPARATOR, Example
+from headstart.corpora.leaks import SKETCH_FILE
 from headstart.corpora.leaks.corpus_copies import CorpusCopyFinder
 from headstart.corpora.leaks.normalisation import words
 from headstart.corpora.leaks.prepared import prepare
 from headstart.corpora.leaks.sketch import Sketch, merged
-from headstart.corpora.leaks.sketch_file import SKETCH_FILE, read_sketch
+from headstart.corpora.leaks.sketch_file import read_sketch
 from headstart.corpora.sources import find_files
 from headstart.corpora.tables import has_rows, source_sha256
 from headstart.errors import DataError, RecipeError

@@ -7,10 +7,11 @@ from pathlib import Path
 from headstart.corpora.documents import Document, Reading
 from headstart.corpora.example_table import write_examples
 from headstart.corpora.examples import Example, ExampleColumns, read_examples
+from headstart.corpora.leaks import SKETCH_FILE
 from headstart.corpora.leaks.normalisation import words
 from headstart.corpora.leaks.report import LeakReport
 from headstart.corpora.leaks.report import check as find_leaks
-from headstart.corpora.leaks.sketch_file import SKETCH_FILE, read_sketch
+from headstart.corpora.leaks.sketch_file import read_sketch
 from headstart.corpora.leaks.sketch_overlap import Overlap, overlaps, together
 from headstart.errors import DataError
 

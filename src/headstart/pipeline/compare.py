@@ -13,7 +13,7 @@ from headstart.pipeline.comparing.report import write_report
 from headstart.pipeline.comparing.results import Done, Json, results_of
 from headstart.pipeline.comparing.sweeping import ShowSweep, Sweeping
 from headstart.pipeline.comparing.trunks import read_trunks
-from headstart.pipeline.free_folder import require_comparable
+from headstart.pipeline.free_folder import LEAKS_FILE, claim_comparison
 from headstart.pipeline.run_files import RESULTS_FILE, read_results
 from headstart.pipeline.teaching import read_unlabelled
 from headstart.pipeline.watch import Watch
@@ -31,7 +31,7 @@ def compare(wanted: Comparison, folder: Path, watch: Watch | None = None) -> Jso
 
 def run_comparison(wanted: Comparison, folder: Path, watch: Watch, show: ShowSweep) -> Json | None:
     """Does the same in a folder that is locked already, and shows how far it is."""
-    require_comparable(folder)
+    claim_comparison(folder, LEAKS_FILE)
     trunks = read_trunks(wanted.starts)
     examples = compared_examples(wanted.examples, folder, watch)
     train = examples.labelled.train

@@ -10,9 +10,10 @@ from headstart.batches.store_format import Manifest
 from headstart.batches.store_writing import fill_store
 from headstart.corpora.compression import Meter, kind_of
 from headstart.corpora.documents import Document, DocumentKind, Reading
+from headstart.corpora.leaks import SKETCH_FILE
 from headstart.corpora.leaks.normalisation import words
 from headstart.corpora.leaks.sketch import Sketcher
-from headstart.corpora.leaks.sketch_file import SKETCH_FILE, write_sketch
+from headstart.corpora.leaks.sketch_file import write_sketch
 from headstart.corpora.places import Complaints
 from headstart.corpora.sources import total_bytes
 from headstart.corpora.tables import source_sha256

@@ -19,7 +19,7 @@ from headstart.pipeline.comparing.sweeping import ShowSweep
 from headstart.pipeline.demo_texts import DemoTexts, generated_texts, real_texts
 from headstart.pipeline.demo_trunks import adapted_trunk, tiny_trunk
 from headstart.pipeline.examples import ExamplesConfig
-from headstart.pipeline.free_folder import require_comparable
+from headstart.pipeline.free_folder import LEAKS_FILE, claim_comparison
 from headstart.pipeline.planning import Place
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.run_files import RESULTS_FILE, read_results
@@ -99,7 +99,7 @@ def demo(wanted: Demo, folder: Path, watch: Watch, show: ShowSweep) -> Shown | N
 
     What is finished is skipped, so that the same demo goes on where it was.
     """
-    require_comparable(folder)
+    claim_comparison(folder, LEAKS_FILE)
     texts = generated_texts(folder) if wanted.is_offline else real_texts(wanted.before_fetch)
     starts = trunks_of(wanted, texts, folder, watch)
     if starts is None:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from headstart.corpora.leaks.sketch_file import SKETCH_FILE
+from headstart.corpora.leaks import SKETCH_FILE
 from headstart.errors import RunError
-from headstart.files import PART
+from headstart.files import PART, write_bytes
 from headstart.locks import LOCK
 from headstart.pipeline.run_files import (
     CARD_FILE,
@@ -35,8 +35,15 @@ from headstart.pipeline.run_files import (
 )
 from headstart.pipeline.tensorboard import TENSORBOARD_FOLDER
 
-# What comes to lie in any folder: a lock, what killed writers left, what desktops keep.
-LITTER = (LOCK, f".*{PART}", ".DS_Store", "Thumbs.db")
+# There as long as something is only begun, so that what a killed attempt has left is known as such.
+BEGUN = ".begun"
+# What comes to lie in any folder: a lock, what killed writers left, what systems and desktops keep.
+LITTER = (
+    *(LOCK, BEGUN, f".*{PART}", ".DS_Store", "._*", "Thumbs.db", "desktop.ini", "lost+found"),
+    *(".nfs*", ".gitkeep", ".gitignore", ".ipynb_checkpoints"),
+)
+# Where shells send what a command prints, before it has begun.
+OUTPUTS = ("*.log", "*.out")
 # All that is written before the recipe, which an attempt that was killed may leave.
 BEGINNING_NAMES = (
     *(TOKENIZER_FOLDER, TARGET_TOKENIZER_FOLDER, TENSORBOARD_FOLDER, SKETCH_FILE, CORPUS_FILE),
@@ -57,12 +64,12 @@ TEXT_FOLDER, ADAPTED_FOLDER, TINY_FOLDER = "text", "adapted", "tiny"
 def require_free(folder: Path) -> None:
     """Raises an error where a run was begun already, or where something else is."""
     require_no_run(folder)
-    require_own(folder, BEGINNING_NAMES)
+    require_own(folder, BEGINNING_NAMES if (folder / BEGUN).exists() else ())
 
 
 def require_own(folder: Path, own: Iterable[str]) -> None:
     """Raises an error where a folder holds what others have put there, before it is touched."""
-    if (other := first_other(folder, own)) is not None:
+    if (other := first_other(folder, (*own, *OUTPUTS))) is not None:
         raise RunError(
             f"{folder} is in use for something else: it holds {other.name}. Choose a folder that "
             "is new or empty."
@@ -81,26 +88,35 @@ def first_other(folder: Path, own: Iterable[str]) -> Path | None:
 def beginning(folder: Path) -> Iterator[None]:
     """Holds a block that begins a run in a free folder; what it wrote goes again if it fails."""
     require_free(folder)
-    before = set(folder.iterdir()) if folder.is_dir() else set()
+    is_new = not folder.exists()
+    before = set() if is_new else set(folder.iterdir())
+    write_bytes(folder / BEGUN, b"")
     try:
         yield
     except BaseException:
         if (folder / RECIPE_FILE).exists():
             raise  # there is a run by now, which can be gone on with
-        for path in {folder / name for name in BEGINNING_NAMES} - before:
+        for path in {folder / name for name in (*BEGINNING_NAMES, BEGUN)} - before:
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 with contextlib.suppress(OSError):
                     path.unlink(missing_ok=True)
+        if is_new:
+            with contextlib.suppress(OSError):  # something else is in it by now
+                folder.rmdir()
         raise
+    (folder / BEGUN).unlink(missing_ok=True)
 
 
-def require_comparable(folder: Path) -> None:
-    """Raises an error where a folder is a run, or holds what is no comparison's.
+def claim_comparison(folder: Path, first_file: str) -> None:
+    """Raises an error where a folder is a run, or holds what is no comparison's of this kind.
 
-    Beside a comparison that was begun anything may lie: no job and no report takes its place.
+    Beside one that has its first file anything may lie: no job and no report takes its place.
     """
     require_no_run(folder)
-    if not any((folder / name).is_file() for name in (LEAKS_FILE, QUESTION_FILE)):
-        require_own(folder, (EXAMPLES_FOLDER, TEXT_FOLDER, ADAPTED_FOLDER, TINY_FOLDER))
+    if (folder / first_file).is_file():
+        return
+    own = (EXAMPLES_FOLDER, TEXT_FOLDER, ADAPTED_FOLDER, TINY_FOLDER)
+    require_own(folder, own if (folder / BEGUN).exists() else ())
+    write_bytes(folder / BEGUN, b"")

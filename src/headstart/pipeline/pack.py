@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from headstart.checkpoints.tensor_file import write_tensors
+from headstart.corpora.leaks import SKETCH_FILE
 from headstart.corpora.leaks.sketch import thinned
-from headstart.corpora.leaks.sketch_file import SKETCH_FILE, read_sketch, write_sketch
+from headstart.corpora.leaks.sketch_file import read_sketch, write_sketch
 from headstart.errors import DamagedFileError, RunError
 from headstart.files import (
     durable_folder,

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from headstart.corpora.leaks.sketch_file import SKETCH_FILE, write_sketch
+from headstart.corpora.leaks import SKETCH_FILE
+from headstart.corpora.leaks.sketch_file import write_sketch
 from headstart.errors import RecipeError, TooFewTextsError
 from headstart.locks import locked
 from headstart.objectives.table import OBJECTIVES

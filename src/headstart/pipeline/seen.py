@@ -5,9 +5,9 @@ from itertools import chain
 from pathlib import Path
 
 from headstart.corpora.examples import Example
+from headstart.corpora.leaks import SKETCH_FILE
 from headstart.corpora.leaks.hashing import NUM_FINGERPRINT_BYTES, fingerprint
 from headstart.corpora.leaks.normalisation import words
-from headstart.corpora.leaks.sketch_file import SKETCH_FILE
 from headstart.errors import DamagedFileError, FileError
 from headstart.files import write_bytes
 from headstart.pipeline.check import check_run

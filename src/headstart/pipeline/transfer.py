@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headstart.corpora.leaks.sketch_file import SKETCH_FILE
+from headstart.corpora.leaks import SKETCH_FILE
 from headstart.errors import RecipeError
 from headstart.files import read_json, write_bytes, write_json
 from headstart.locks import locked

@@ -13,6 +13,7 @@ from headstart.errors import DataError, RecipeError, RunError
 from headstart.locks import locked
 from headstart.pipeline import planning, training_run
 from headstart.pipeline.corpus_stores import CorpusConfig
+from headstart.pipeline.free_folder import BEGUN
 from headstart.pipeline.planning import Budget, Place
 from headstart.pipeline.pretrain import Pretraining, begin, pretrain, resume_run
 from headstart.pipeline.resumption import Resumption
@@ -168,6 +169,7 @@ def test_a_start_that_was_left_by_an_attempt_is_not_taken_up(wanted, tmp_path):
     for path in list(second.iterdir()):
         if path.is_file() and not path.name.startswith("start."):
             path.unlink()
+    (second / BEGUN).touch()
     pretrain(wanted(), second)
     pretrain(wanted(), fresh)
     one, other = read_weights(second), read_weights(fresh)

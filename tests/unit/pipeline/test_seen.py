@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from headstart.corpora.examples import Example
+from headstart.corpora.leaks import SKETCH_FILE
 from headstart.corpora.leaks.normalisation import words
 from headstart.corpora.leaks.sketch import Sketcher
-from headstart.corpora.leaks.sketch_file import SKETCH_FILE, write_sketch
+from headstart.corpora.leaks.sketch_file import write_sketch
 from headstart.corpora.places import Place
 from headstart.errors import DamagedFileError, FileError
 from headstart.pipeline.check import check

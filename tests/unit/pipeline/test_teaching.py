@@ -26,6 +26,7 @@ from headstart.pipeline import learner, teaching, training_run
 from headstart.pipeline.calibrated_baseline import fit_baseline
 from headstart.pipeline.classifier import load_classifier, probabilities
 from headstart.pipeline.examples import ExamplesConfig, read_labelled
+from headstart.pipeline.free_folder import BEGUN
 from headstart.pipeline.learner import ScoringStopped
 from headstart.pipeline.planning import Place
 from headstart.pipeline.resumption import Resumption
@@ -321,7 +322,9 @@ def test_texts_that_changed_are_refused_even_if_forced(home, tmp_path):
 
 def test_a_begin_without_teachers_leaves_nothing_of_one_with_them(home, tmp_path):
     begin_transfer(taught_by(home, "tfidf"), tmp_path, Watch())
+    # As it would be had it been killed before its recipe was written.
     (tmp_path / "recipe.json").unlink()
+    (tmp_path / BEGUN).touch()
     begin_transfer(transferring(home / "trunk", examples_of(home)), tmp_path, Watch())
     assert not (tmp_path / "taught.safetensors").exists()
     assert read_teaching(tmp_path) is None

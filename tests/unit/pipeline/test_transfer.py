@@ -27,9 +27,10 @@ from tiny_transfers import (
 )
 
 from headstart.apps.estimator import TextClassifier
+from headstart.corpora.leaks import SKETCH_FILE
 from headstart.corpora.leaks.normalisation import words
 from headstart.corpora.leaks.sketch import Sketcher
-from headstart.corpora.leaks.sketch_file import SKETCH_FILE, write_sketch
+from headstart.corpora.leaks.sketch_file import write_sketch
 from headstart.errors import DataError, RecipeError, RunError
 from headstart.evaluation.calibration import PRIOR_DEVIATION
 from headstart.files import read_sealed_json, sha256_of
@@ -38,6 +39,7 @@ from headstart.pipeline.check import check, read_splits
 from headstart.pipeline.classifier import load_classifier, probabilities
 from headstart.pipeline.comparing.trunks import read_trunk
 from headstart.pipeline.examples import ExamplesConfig
+from headstart.pipeline.free_folder import BEGUN
 from headstart.pipeline.label_learner import LabelLearner
 from headstart.pipeline.learner import never
 from headstart.pipeline.resume import resume
@@ -360,10 +362,11 @@ def test_an_attempt_that_came_to_nothing_leaves_nothing_to_the_next(start, tmp_p
         patch.setattr(LabelLearner, "new_model", interrupted)
         with pytest.raises(KeyboardInterrupt):
             begun_transfer(folder, start, files, settings())
-        assert not list(folder.iterdir())
+        assert not folder.exists()
         # A process that is killed takes nothing back.
         with pytest.raises(KeyboardInterrupt):
             prepare_transfer(transferring(start, files, settings()), folder, Watch(), never)
+    (folder / BEGUN).touch()
     assert (folder / SKETCH_FILE).exists()
     begun_transfer(folder, None, files, settings())
     assert not (folder / SKETCH_FILE).exists()

@@ -1,5 +1,6 @@
 """A pipe whose reader has gone: learning goes on without it."""
 
+import errno
 import io
 import os
 import sys
@@ -9,6 +10,10 @@ from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+
+
+# A closed pipe, as Windows may have it too, and a terminal that is gone.
+NOBODY_READS = {errno.EPIPE, errno.EIO, *([errno.EINVAL] if sys.platform == "win32" else [])}
 
 
 def send_nowhere(descriptor: int) -> None:
@@ -25,7 +30,9 @@ class Unbroken(io.FileIO):
         """Writes, or drops what nobody reads."""
         try:
             return super().write(data)
-        except BrokenPipeError:
+        except OSError as error:
+            if error.errno not in NOBODY_READS:
+                raise
             send_nowhere(self.fileno())
             return super().write(data)
 

@@ -82,7 +82,8 @@ def tidied() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        # None where a handler was set outside Python.
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 def exit_if_stopped(asked: Stopping) -> None:

@@ -10,8 +10,6 @@ from headstart.corpora.leaks.sketch import Sketch
 from headstart.errors import DamagedFileError, FileError
 from headstart.files import write_bytes
 
-# What the file is called in the folder of a run.
-SKETCH_FILE = "corpus.sketch"
 MAGIC = b"HSSKETCH"
 VERSION = 1
 # Little-endian: magic, version, number of hashes, 8-grams seen, limit; then the digest of all else.

@@ -86,13 +86,15 @@ def serves_learning(hidden: Tensor) -> bool:
 
 def serves(numbers: Tensor) -> bool:
     """Whether compiled kernels know such numbers, and nobody watches what is done with them."""
-    is_single = is_plain(numbers) and not torch.is_autocast_enabled("cpu")
-    return is_single and not is_watched() and threaded_kernels() is not None
+    # First, since a compiler that follows need not look at what comes behind it.
+    if is_watched() or torch.is_autocast_enabled("cpu"):
+        return False
+    return is_plain(numbers) and threaded_kernels() is not None
 
 
 def is_plain(numbers: Tensor) -> bool:
     """Whether numbers in single precision lie in memory, and are no stand-in for others."""
-    is_itself = type(numbers) in {Tensor, nn.Parameter}
+    is_itself = type(numbers) is Tensor or type(numbers) is nn.Parameter
     return is_itself and numbers.device.type == "cpu" and numbers.dtype == torch.float32
 
 

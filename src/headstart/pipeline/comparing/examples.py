@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.corpora.compression import kind_of
+from headstart.corpora.leaks import SKETCH_FILE
 from headstart.corpora.leaks.report import LeakReport
-from headstart.corpora.leaks.sketch_file import SKETCH_FILE
 from headstart.errors import DataError
-from headstart.files import json_digest, read_sealed_json, write_sealed_json
+from headstart.files import json_digest, read_sealed_json, require_not_read, write_sealed_json
 from headstart.pipeline.check import SketchFinding, Splits, check, check_run, write_split
 from headstart.pipeline.comparing.trunks import ComparedTrunk
 from headstart.pipeline.examples import (
@@ -90,6 +90,8 @@ def compared_examples(config: ExamplesConfig, folder: Path, watch: Watch) -> Com
         watch.say(line)
     if config.valid is None:
         home = folder.resolve() / EXAMPLES_FOLDER
+        split = [home / f"{name}.csv" for name in ("train", "valid", "test")]
+        require_not_read(split, [path for _, path in example_files(config)], f"--out {folder}")
         config = ExamplesConfig(
             train=str(write_split(home / "train.csv", labelled.train)),
             valid=str(write_split(home / "valid.csv", labelled.valid)),

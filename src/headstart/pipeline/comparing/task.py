@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,16 +54,13 @@ def run_task(task: Task, watch: Watch) -> bool:
 def patiently_locked(folder: Path) -> Iterator[None]:
     """Holds a folder, after a while of waiting where another process is just leaving it."""
     give_up_at = time.monotonic() + SECONDS_PATIENT
-    while True:
-        lock = locked(folder)
-        try:
-            lock.__enter__()
-            break
-        except LockedError:
-            if time.monotonic() > give_up_at:
-                raise
-            time.sleep(SECONDS_BETWEEN_TRIES)
-    try:
+    with ExitStack() as held:
+        while True:
+            try:
+                held.enter_context(locked(folder))
+                break
+            except LockedError:
+                if time.monotonic() > give_up_at:
+                    raise
+                time.sleep(SECONDS_BETWEEN_TRIES)
         yield
-    finally:
-        lock.__exit__(None, None, None)

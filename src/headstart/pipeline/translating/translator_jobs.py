@@ -13,7 +13,7 @@ from headstart.pipeline.compare_translators import (
     Work,
     jobs,
 )
-from headstart.pipeline.free_folder import QUESTION_FILE, require_comparable
+from headstart.pipeline.free_folder import QUESTION_FILE, claim_comparison
 from headstart.pipeline.planning import Budget, Place
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.recipe_json import to_json
@@ -44,7 +44,7 @@ class TranslatorQuestion:
 
 def keep_question(folder: Path, question: TranslatorQuestion) -> None:
     """Writes what is asked into a folder, or raises where it was begun with another question."""
-    require_comparable(folder)
+    claim_comparison(folder, QUESTION_FILE)
     value = {
         "start": str(question.start),
         "recipe": to_json(question.recipe),
