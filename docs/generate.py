@@ -20,6 +20,7 @@ from page_parts import markdown, provenance  # noqa: E402
 from record import newest  # noqa: E402
 from results_blocks import RESULT_BLOCKS, write_result_figures  # noqa: E402
 from translation_blocks import TRANSLATION_BLOCKS  # noqa: E402
+from verdict_block import verdict_sentences  # noqa: E402
 
 from headstart import Question, anatomy, find_recipe  # noqa: E402
 from headstart.evaluation.intervals import share_interval  # noqa: E402
@@ -287,7 +288,7 @@ def demo() -> str:
         f"{row['num_seeds']} seeds, 95 % intervals over seeds and snippets; "
         f"{record['seconds'] / 60:.1f} minutes and {record['most_bytes'] / 2**30:.1f} GiB in all."
     )
-    verdict = " ".join(record["verdict"]["sentences"])
+    verdict = " ".join(verdict_sentences(record))
     return "\n".join([f"> {verdict}", "", *lines, "", note, provenance(record)])
 
 

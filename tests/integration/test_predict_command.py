@@ -162,7 +162,7 @@ def test_files_that_would_be_lost_or_mixed_up_are_refused(invoke, tmp_path):
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("text\ngood film\n")
     result = invoke("--file", tmp_path / "a.csv", "--out", tmp_path / "a.csv")
-    assert "would replace the texts" in result.stderr
+    assert "which is read. Choose another place." in result.stderr
     result = invoke("--file", tmp_path)
     assert "stands for 2 files" in result.stderr
     (tmp_path / "empty.txt").write_text("")

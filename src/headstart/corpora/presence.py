@@ -1,5 +1,6 @@
 """Whether a name stands for a file that can be read as text, said before anything is read."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from headstart.errors import DataError
@@ -14,17 +15,17 @@ FOREIGN_SUFFIXES = (".xlsx", ".xls", ".xlsm", ".ods", ".docx", ".doc", ".odt", "
 NUM_MARK_BYTES = max(map(len, FOREIGN_MARKS))
 
 
-def exists(path: Path) -> bool:
-    """Whether anything has this name; a name that none can have is nobody's."""
+def is_there(path: Path, is_such: Callable[[Path], bool] = Path.exists) -> bool:
+    """Whether something, or such a thing, has this name; one that none can have is nobody's."""
     try:
-        return path.exists()
+        return is_such(path)
     except (OSError, ValueError):
         return False
 
 
 def require_regular(path: Path) -> None:
     """Raises an error for a stream or device, which gives its bytes once, or never ends."""
-    if exists(path) and not (path.is_file() or path.is_dir()):
+    if is_there(path) and not (path.is_file() or path.is_dir()):
         raise DataError(
             f"{path} is a stream or a device, and what it gives can be read only once. Write it "
             "into a file, and name that."
@@ -33,7 +34,7 @@ def require_regular(path: Path) -> None:
 
 def require_present(path: Path, advice: str) -> None:
     """Raises an error with its advice where nothing has that name."""
-    if not exists(path):
+    if not is_there(path):
         raise DataError(f"There is no file {str(path)!r}. {advice}.")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from headstart.corpora.compression import kind_of
 from headstart.corpora.cut_text import CUT_SUFFIX
 from headstart.corpora.hub import hub_name, is_hub
-from headstart.corpora.presence import require_regular, require_text
+from headstart.corpora.presence import is_there, require_regular, require_text
 from headstart.corpora.rows import ROW_READERS
 from headstart.errors import DataError
 
@@ -28,7 +28,7 @@ def files_of(name: str) -> list[Path]:
     if is_hub(name):
         hub_name(name)  # a name that cannot be one is refused before anything is read
         return [path]
-    if name and is_folder(path):
+    if name and is_there(path, Path.is_dir):
         found = sorted(
             inside for inside in path.rglob("*") if inside.is_file() and is_known(inside)
         )
@@ -36,7 +36,7 @@ def files_of(name: str) -> list[Path]:
             known = ", ".join(KNOWN_SUFFIXES)
             raise DataError(f"The folder {path} holds no text. Files that are read: {known}.")
         return found
-    if is_file(path):
+    if is_there(path, Path.is_file):
         require_text(path)
         return [path]
     found = matches(path)
@@ -57,24 +57,9 @@ def matches(pattern: Path) -> list[Path]:
         IndexError,
     ):  # what pathlib says of an odd pattern
         return []
-    inside = [path for folder in found if is_folder(folder) for path in sorted(folder.rglob("*"))]
-    return [path for path in (*found, *inside) if is_file(path) and is_known(path)]
-
-
-def is_folder(path: Path) -> bool:
-    """Whether a folder has this name; a name that none can have is nobody's."""
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False
-
-
-def is_file(path: Path) -> bool:
-    """Whether a file has this name; a name that none can have is nobody's."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
+    folders = [path for path in found if is_there(path, Path.is_dir)]
+    inside = [path for folder in folders for path in sorted(folder.rglob("*"))]
+    return [path for path in (*found, *inside) if is_there(path, Path.is_file) and is_known(path)]
 
 
 def is_known(path: Path) -> bool:

@@ -106,6 +106,11 @@ def beginning(folder: Path) -> Iterator[None]:
             with contextlib.suppress(OSError):  # something else is in it by now
                 folder.rmdir()
         raise
+    mark_as_there(folder)
+
+
+def mark_as_there(folder: Path) -> None:
+    """Says of what was begun in a folder that it is there by now, and known by its own files."""
     (folder / BEGUN).unlink(missing_ok=True)
 
 

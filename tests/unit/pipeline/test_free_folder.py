@@ -9,6 +9,7 @@ from headstart.pipeline.free_folder import (
     QUESTION_FILE,
     beginning,
     claim_comparison,
+    mark_as_there,
     require_free,
 )
 
@@ -99,3 +100,12 @@ def test_a_folder_that_is_made_for_a_beginning_goes_with_it(tmp_path):
     with pytest.raises(ValueError, match="too little"), beginning(tmp_path / "new"):
         raise ValueError("too little")
     assert not (tmp_path / "new").exists()
+
+
+def test_a_comparison_that_is_there_bears_no_mark(tmp_path):
+    claim_comparison(tmp_path, LEAKS_FILE)
+    assert (tmp_path / BEGUN).exists()
+    (tmp_path / LEAKS_FILE).touch()
+    mark_as_there(tmp_path)
+    claim_comparison(tmp_path, LEAKS_FILE)
+    assert [path.name for path in tmp_path.iterdir()] == [LEAKS_FILE]

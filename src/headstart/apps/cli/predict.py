@@ -32,7 +32,7 @@ from headstart.corpora.documents import Document
 from headstart.corpora.places import Place as TextPlace
 from headstart.corpora.sources import find_files
 from headstart.errors import DataError, RecipeError
-from headstart.files import check_writable, write_bytes
+from headstart.files import check_writable, require_not_read, write_bytes
 from headstart.training.config import Precision
 
 if TYPE_CHECKING:
@@ -165,8 +165,8 @@ def file_documents(wanted: Wanted, options: ReadingOptions) -> Iterator[Document
             f"{wanted.file} stands for {len(paths)} files, but lines are told apart by their "
             f"number alone. Name one file, such as {paths[0]}."
         )
-    if wanted.out is not None and wanted.out.resolve() == paths[0].resolve():
-        raise RecipeError(f"--out {wanted.out} would replace the texts. Name another file.")
+    if wanted.out is not None:
+        require_not_read([wanted.out], paths, f"--out {wanted.out}")
     return read(paths, options)
 
 

@@ -23,7 +23,7 @@ from headstart.pipeline.examples import (
     example_hashes,
     read_labelled,
 )
-from headstart.pipeline.free_folder import EXAMPLES_FOLDER, LEAKS_FILE
+from headstart.pipeline.free_folder import EXAMPLES_FOLDER, LEAKS_FILE, mark_as_there
 from headstart.pipeline.watch import Watch
 from headstart.reports.leak_json import copies_json
 
@@ -134,6 +134,7 @@ def find_leaks(
     }
     kept = {"key": key, "clean": clean, "found": found}
     write_sealed_json(path, kept)
+    mark_as_there(folder)
     return leaks_of(kept, num_test)
 
 

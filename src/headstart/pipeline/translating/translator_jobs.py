@@ -13,7 +13,7 @@ from headstart.pipeline.compare_translators import (
     Work,
     jobs,
 )
-from headstart.pipeline.free_folder import QUESTION_FILE, claim_comparison
+from headstart.pipeline.free_folder import QUESTION_FILE, claim_comparison, mark_as_there
 from headstart.pipeline.planning import Budget, Place
 from headstart.pipeline.recipe import Recipe
 from headstart.pipeline.recipe_json import to_json
@@ -55,6 +55,7 @@ def keep_question(folder: Path, question: TranslatorQuestion) -> None:
     path = folder / QUESTION_FILE
     if not path.exists():
         write_sealed_json(path, value)
+        mark_as_there(folder)
         return
     kept = read_sealed_json(path)
     if kept != value:
