@@ -23,7 +23,7 @@ from headstart.reports.comparison.wording import (
 )
 from headstart.reports.comparison_tables import difference_table, score_table, which_tests
 from headstart.reports.figures import by_trunk
-from headstart.reports.numbers import show_count
+from headstart.reports.numbers import show_count, show_share
 from headstart.reports.table import Table
 
 Record = Mapping[str, Any]
@@ -43,6 +43,7 @@ def compared(study: str, record: Record) -> Iterator[str]:
                 yield markdown(trunk_difference_table(comparison, test))
         else:
             yield from map(markdown, tables(comparison))
+        yield from share_sentences(results)
         yield facts_of(results)
 
 
@@ -205,6 +206,16 @@ def facts_of(results: Record) -> str:
         f"clean; {len(question['seeds'])} seeds, {show_count(results['num_jobs'])} jobs, "
         f"{hours:.1f} hours of work; 95 % intervals over seeds and items."
     )
+
+
+def share_sentences(results: Record) -> Iterator[str]:
+    """Yields how much each teacher counted, as validation had it, for each student's trunk."""
+    for key, settings in results["question"]["settings"].items():
+        if shares := settings.get("shares"):
+            told = ", ".join(
+                f"{KIND_NAMES[name]} {show_share(share)}" for name, share in shares.items()
+            )
+            yield f"How much each teacher counted for {key}, as validation had it: {told}."
 
 
 def runs_table(runs: Record) -> Table:

@@ -1,6 +1,6 @@
 """Teachers and texts without labels to soft targets: what a student learns beside its labels.
 
-Legend: N texts, C labels.
+Legend: K voices, N texts without labels, V validation texts, M both of them, C labels.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,8 +16,9 @@ from threadpoolctl import threadpool_limits
 
 from headstart.corpora.tables import source_sha256
 from headstart.errors import RecipeError
+from headstart.evaluation.shares import even_shares, fitted_shares
 from headstart.models.config import MOST, require_whole
-from headstart.pipeline.calibrated_baseline import fit_baseline
+from headstart.pipeline.calibrated_baseline import fit_baseline, texts_and_targets
 from headstart.pipeline.classifier import load_classifier, parts_of, probabilities
 from headstart.pipeline.examples import (
     ExamplesConfig,
@@ -26,7 +27,7 @@ from headstart.pipeline.examples import (
     read_examples_config,
 )
 from headstart.pipeline.learner import ShouldStop, never, require_going_on
-from headstart.pipeline.planning import Place
+from headstart.pipeline.planning import Place, best_precision
 from headstart.pipeline.run_files import (
     SEEN_FILE,
     WEIGHTS_FILE,
@@ -43,6 +44,9 @@ from headstart.pipeline.watch import Watch
 TFIDF = "tfidf"
 MOST_UNLABELLED = 25_000
 
+Teacher = str | Path
+"""The folder of a finished classifier, or the word tfidf."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Teaching:
@@ -50,8 +54,8 @@ class Teaching:
 
     unlabelled: tuple[str, ...]
     """Files of texts, read as those of a corpus."""
-    teachers: tuple[str | Path, ...]
-    """Folders of finished classifiers, or the word tfidf."""
+    teachers: tuple[Teacher | tuple[Teacher, ...], ...]
+    """Those that differ by their seed alone stand together, and speak with one voice."""
     most: int = MOST_UNLABELLED
     """So many texts at most, drawn where there are more."""
     seed: int = 0
@@ -60,11 +64,21 @@ class Teaching:
 
     def __post_init__(self) -> None:
         require_whole(self, "most", at_least=1, at_most=MOST)
+        if not all(self.voices):
+            raise RecipeError(
+                f"The teachers are {self.teachers}, one of which names nobody. Leave out what is "
+                "empty."
+            )
         if not self.unlabelled or not self.teachers:
             raise RecipeError(
                 f"There are {len(self.unlabelled)} files of texts without labels and "
                 f"{len(self.teachers)} teachers; at least one of each is needed."
             )
+
+    @property
+    def voices(self) -> tuple[tuple[Teacher, ...], ...]:
+        """The teachers, each with those that it speaks with."""
+        return tuple(one if isinstance(one, tuple) else (one,) for one in self.teachers)
 
 
 def teach(
@@ -75,31 +89,41 @@ def teach(
     watch: Watch,
     should_stop: ShouldStop = never,
 ) -> Taught:
-    """Draws the texts and has all teachers answer for each; the answers are their mean."""
-    seen: set[bytes] = set()
-    for teacher in teaching.teachers:
-        if teacher != TFIDF:
-            require_teacher(Path(teacher), labelled.labels)
-            seen |= seen_by(Path(teacher), examples, labelled, watch)
+    """Draws the texts and has all teachers answer for each, who count as validation has it."""
+    runs = [Path(one) for voice in teaching.voices for one in voice if one != TFIDF]
+    for run in runs:
+        require_teacher(run, labelled.labels)
+    witnesses = [witness(run, examples, labelled, watch) for run in runs]
     drawn = read_unlabelled(teaching, examples, labelled, watch)
     if place.num_threads is not None:
         torch.set_num_threads(place.num_threads)
-    found = [answers(one, labelled, drawn.texts, place, should_stop) for one in teaching.teachers]
+    # Validation texts are asked about too: they tell how much each voice counts.
+    valid_texts, targets = texts_and_targets(labelled.valid, labelled.labels)
+    asked = [*valid_texts, *drawn.texts]
+    found = [
+        [answers(one, labelled, asked, place, should_stop) for one in voice]
+        for voice in teaching.voices
+    ]
+    said_KMC = np.stack([np.mean([answer_MC for answer_MC, _ in voice], axis=0) for voice in found])
+    valid_KVC, told_KNC = np.split(said_KMC, [len(targets)], axis=1)
+    is_fair = all(one.is_fair for one in witnesses)
+    share_K = fitted_shares(valid_KVC, np.array(targets)) if is_fair else even_shares(len(found))
     return Taught(
         texts=drawn.texts,
         names=[str(document.place) for document in drawn.documents],
         numbers=drawn.numbers,
-        probability_NC=np.mean([answer_NC for answer_NC, _ in found], axis=0).astype(np.float32),
+        probability_NC=np.einsum("k,knc->nc", share_K, told_KNC).astype(np.float32),
         facts={
             "text_column": teaching.text_column,
             "sources": {name: source_sha256(Path(name)) for name in teaching.unlabelled},
-            "teachers": [facts for _, facts in found],
+            "teachers": [facts for voice in found for _, facts in voice],
+            "shares": [round(float(share), 6) for share in share_K],
             "num_read": drawn.num_read,
             "num_texts": len(drawn.texts),
             "num_copies": drawn.num_copies,
             "num_wordless": drawn.num_wordless,
         },
-        teachers_seen=frozenset(seen),
+        teachers_seen=frozenset[bytes]().union(*(one.seen for one in witnesses)),
     )
 
 
@@ -125,28 +149,35 @@ def read_unlabelled(
     return drawn
 
 
-def seen_by(
-    teacher: Path, examples: ExamplesConfig, labelled: Labelled, watch: Watch
-) -> frozenset[bytes]:
-    """Returns what a teacher has learned from or chosen by, and says where a student is to choose.
+@dataclass(frozen=True)
+class Witness:
+    """What a teacher has seen, and whether validation can tell what it is worth."""
+
+    seen: frozenset[bytes]
+    is_fair: bool
+
+
+def witness(teacher: Path, examples: ExamplesConfig, labelled: Labelled, watch: Watch) -> Witness:
+    """Returns what a teacher has learned from or chosen by; says where a student is to choose.
 
     A classifier that was given away may no longer know it.
     """
     if not (teacher / SEEN_FILE).is_file():
         watch.say(
             f"The teacher {teacher} has no {SEEN_FILE}: what it has learned from is unknown, and "
-            "may stand in the validation texts and in the clean test."
+            "may stand in the validation texts and in the clean test. So all teachers count alike."
         )
-        return frozenset()
+        return Witness(frozenset(), is_fair=False)
     seen = read_seen(teacher)
     num_known = len(held_out_marks(labelled.valid) & seen)
-    if num_known and not holds_out_the_same(teacher, examples):
-        watch.say(
-            f"The teacher {teacher} has seen {num_known:,} of the {len(labelled.valid):,} "
-            "validation texts: what validation shows will be too good. Name one validation file "
-            "for both with --valid."
-        )
-    return seen
+    if not num_known or holds_out_the_same(teacher, examples):
+        return Witness(seen, is_fair=True)
+    watch.say(
+        f"The teacher {teacher} has seen {num_known:,} of the {len(labelled.valid):,} validation "
+        "texts: what validation shows will be too good, and all teachers count alike. Name one "
+        "validation file for both with --valid."
+    )
+    return Witness(seen, is_fair=False)
 
 
 def holds_out_the_same(teacher: Path, examples: ExamplesConfig) -> bool:
@@ -163,7 +194,7 @@ def holds_out_the_same(teacher: Path, examples: ExamplesConfig) -> bool:
 
 
 def answers(
-    teacher: str | Path,
+    teacher: Teacher,
     labelled: Labelled,
     texts: Sequence[str],
     place: Place,
@@ -194,7 +225,9 @@ def run_answers(
     should_stop: ShouldStop = never,
 ) -> NDArray[np.float64]:
     """Returns the calibrated answers of a classifier, its labels in our order. Shape (N, C)."""
-    classifier = load_classifier(folder, device)
+    # On a GPU single precision takes ten times as long, and what it adds is lost in learning.
+    precision = best_precision(device) if device.startswith("cuda") else "fp32"
+    classifier = load_classifier(folder, device, precision)
     order = [classifier.labels.index(label) for label in labels]
     with full_precision():
         rows = list(probabilities(classifier, texts, should_stop))

@@ -21,6 +21,7 @@ from tiny_transfers import (
 
 from headstart.corpora.generated import GeneratedConfig, write_generated
 from headstart.errors import RecipeError, RunError
+from headstart.evaluation.shares import fitted_shares
 from headstart.files import read_sealed_json, sha256_of
 from headstart.pipeline import learner, teaching, training_run
 from headstart.pipeline.calibrated_baseline import fit_baseline
@@ -134,19 +135,62 @@ def test_20_labels_with_texts_beside_them_beat_20_labels_alone(tmp_path):
     assert after > tfidf + 0.05
 
 
-def test_answers_are_the_mean_of_what_calibrated_teachers_say(home):
-    # The student has its labels in another order than its teacher.
-    examples = replace(examples_of(home), labels=("good", "bad", "fair"))
-    labelled, place = read_labelled(examples), Place(device="cpu", num_threads=1)
-    wanted = taught_by(home, home / "teacher", "tfidf").teaching
-    taught = teach(wanted, examples, labelled, place, Watch())
-    classifier = load_classifier(home / "teacher", "cpu")
+PLACE = Place(device="cpu", num_threads=1)
+
+
+def reordered(home):
+    """Examples that have their labels in another order than the teacher."""
+    return replace(examples_of(home), labels=("good", "bad", "fair"))
+
+
+def said_by(teacher, labelled, texts):
+    """Returns what a teacher says, by the way that predictions go."""
+    if teacher == "tfidf":
+        return fit_baseline("tfidf", labelled, seed=0).probabilities(texts)
+    classifier = load_classifier(teacher, "cpu")
     assert classifier.labels == LABELS
-    ours = np.stack(list(probabilities(classifier, taught.texts)))[:, [2, 0, 1]]
-    theirs = fit_baseline("tfidf", labelled, seed=0).probabilities(taught.texts)
-    assert taught.probability_NC == pytest.approx((ours + theirs) / 2, abs=1e-6)
+    return np.stack(list(probabilities(classifier, texts)))[:, [2, 0, 1]]
+
+
+def test_calibrated_teachers_count_as_much_as_validation_finds_them_worth(home):
+    labelled, names = read_labelled(reordered(home)), (home / "teacher", "tfidf")
+    taught = teach(taught_by(home, *names).teaching, reordered(home), labelled, PLACE, Watch())
+    ours, theirs = (said_by(name, labelled, taught.texts) for name in names)
+    share = taught.facts["shares"][0]
+    assert taught.probability_NC == pytest.approx(share * ours + (1 - share) * theirs, abs=1e-5)
     assert taught.probability_NC.dtype == np.float32
+    targets = [labelled.labels.index(example.label) for example in labelled.valid]
+    valid_texts = [example.text for example in labelled.valid]
+    valid = np.stack([said_by(name, labelled, valid_texts) for name in names])
+    assert share == pytest.approx(fitted_shares(valid, np.array(targets))[0], abs=1e-5)
+    assert abs(share - 0.5) > 0.01
     assert taught.probability_NC.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_teachers_of_one_voice_count_together(home, tmp_path):
+    labelled = read_labelled(reordered(home))
+    transfer(transferring(home / "trunk", examples_of(home), settings(epochs=1)), tmp_path / "twin")
+    names = (home / "teacher", tmp_path / "twin", "tfidf")
+    wanted = taught_by(home, names[:2], "tfidf").teaching
+    taught = teach(wanted, reordered(home), labelled, PLACE, Watch())
+    one, twin, theirs = (said_by(name, labelled, taught.texts) for name in names)
+    share, rest = taught.facts["shares"]
+    assert share + rest == pytest.approx(1)
+    mixed = share * (one + twin) / 2 + rest * theirs
+    assert taught.probability_NC == pytest.approx(mixed, abs=1e-5)
+    assert len(taught.facts["teachers"]) == 3
+
+
+def test_all_count_alike_where_one_has_learned_what_is_judged_by(home, tmp_path):
+    examples = replace(examples_of(home), valid=None)
+    teacher = transferring(home / "trunk", replace(examples, draw=0), settings(epochs=1))
+    transfer(teacher, tmp_path / "teacher")
+    examples = replace(examples, draw=1)
+    wanted = taught_by(home, tmp_path / "teacher", "tfidf").teaching
+    said = []
+    taught = teach(wanted, examples, read_labelled(examples), PLACE, Watch(say=said.append))
+    assert taught.facts["shares"] == [0.5, 0.5]
+    assert any("will be too good, and all teachers count alike" in line for line in said)
 
 
 def test_answers_do_not_depend_on_what_the_process_did_before(home, monkeypatch):
@@ -351,6 +395,7 @@ def test_who_cannot_teach_is_refused_before_any_text_is_read(home, tmp_path):
     [
         ({"teachers": ()}, "1 files of texts without labels and 0 teachers"),
         ({"unlabelled": ()}, "0 files"),
+        ({"teachers": ((), "tfidf")}, "one of which names nobody"),
         ({"most": 0}, "most is 0"),
     ],
 )

@@ -88,7 +88,8 @@ lesson_options = packed(
         "teachers",
         type=TeacherType(),
         multiple=True,
-        help="Who answers for them: a finished classifier, or tfidf; several are averaged.",
+        help="Who answers for them: a finished classifier, or tfidf. Each counts as "
+        "much as validation finds it worth.",
     ),
     click.option(
         "--unlabelled-most",

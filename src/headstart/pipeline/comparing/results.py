@@ -218,13 +218,18 @@ def network_json(system: System, done: Done) -> Json:
         "dropout": settings.dropout,
         "pooling": settings.pooling or trunk.recipe.pooling,
         "rates_tried": list(done.wanted.rates) or [1.0],
-    } | (teachers_json(done, settings) if system.kind == "taught" else {})
+    } | (teachers_json(done, system, settings) if system.kind == "taught" else {})
 
 
-def teachers_json(done: Done, settings: TransferSettings) -> Json:
-    """Returns who taught a student, and how much its own labels count beside that."""
+def teachers_json(done: Done, system: System, settings: TransferSettings) -> Json:
+    """Returns who taught the first student with most labels, and how much each and these count."""
+    place = (system.key, max(done.sweep.sizes), 0)
+    (first,) = [job for job in done.jobs if (job.system.key, job.size, job.seed) == place]
+    teaching = read_teaching(done.jobs_folder / first.name)
+    assert teaching is not None
     return {
         "teachers": list(done.wanted.teachers),
+        "shares": dict(zip(done.wanted.teachers, teaching["shares"], strict=True)),
         "labelled_weight": settings.transfer.labelled_weight,
     }
 

@@ -1,5 +1,6 @@
 """The jobs of one comparison, made of its trunks, examples and settings, and done."""
 
+import itertools
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,8 @@ TFIDF_BYTES_PER_LETTER = 94
 # The version of how jobs are done. Raise it when the same examples, trunk, settings and seed would
 # come out otherwise, so that no comparison mixes jobs of both.
 PROCEDURE = 7
+# The same for students alone.
+TEACHING_PROCEDURE = 2
 
 ShowSweep = Callable[[SweepProgress], None]
 # Jobs, and the settings that they are done by.
@@ -131,6 +134,7 @@ class Sweeping:
                     self.wanted.examples.text_column,
                 ],
                 "most": MOST_UNLABELLED,
+                "teaching": TEACHING_PROCEDURE,
             }
 
         return facts_of
@@ -148,26 +152,30 @@ class Sweeping:
         is_shared = size == self.sweep.num_train and self.wanted.minutes is None
         return list(range(self.sweep.num_seeds)) if is_shared else None
 
-    def teaching_jobs(self, student: Job, chosen: ChosenSettings) -> list[Job]:
-        """Returns the jobs whose networks answer for a student."""
+    def teaching_jobs(self, student: Job, chosen: ChosenSettings) -> list[list[Job]]:
+        """Returns the jobs whose networks answer for a student, those of a kind together."""
         decisive = self.decisive(chosen)
         return [
-            new_job(teacher, student.size, seed, self.sweep, decisive)
+            [
+                new_job(teacher, student.size, seed, self.sweep, decisive)
+                for seed in self.teaching_seeds(student.size) or [student.seed]
+            ]
             for teacher in self.teachers_of(student.system)
-            for seed in self.teaching_seeds(student.size) or [student.seed]
         ]
 
     def with_teachers(self, jobs: Sequence[Job], chosen: ChosenSettings) -> list[Job]:
         """Returns jobs, and those that must have finished before the students among them."""
         students = [job for job in jobs if job.system.kind == "taught"]
-        return [*jobs, *(each for job in students for each in self.teaching_jobs(job, chosen))]
+        voices = [voice for job in students for voice in self.teaching_jobs(job, chosen)]
+        return [*jobs, *itertools.chain.from_iterable(voices)]
 
     def teaching(self, job: Job, chosen: ChosenSettings) -> Teaching:
         """Returns who teaches the student of a job, and on which texts."""
-        folders = [self.jobs_folder / each.name for each in self.teaching_jobs(job, chosen)]
+        voices = self.teaching_jobs(job, chosen)
+        folders = [tuple(self.jobs_folder / each.name for each in voice) for voice in voices]
         return self.lessons(folders, job.seed)
 
-    def lessons(self, classifiers: Sequence[Path], seed: int) -> Teaching:
+    def lessons(self, classifiers: Sequence[tuple[Path, ...]], seed: int) -> Teaching:
         """Returns the texts without labels that a seed draws, and who answers for them."""
         return Teaching(
             unlabelled=tuple(self.unlabelled),

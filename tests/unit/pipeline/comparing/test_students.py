@@ -80,7 +80,8 @@ def test_students_stand_beside_the_others_everywhere(taught, tmp_path):
 
 
 def test_texts_are_told_with_what_was_left_out(taught, texts):
-    _, _, results, _ = taught
+    _, folder, results, _ = taught
+    first = read_teaching(folder / folders(results)["taught", 20, 0])
     assert results["question"]["unlabelled"] == {
         "files": [{"path": str(texts), "sha256": sha256_of(texts)}],
         "num_read": 63,
@@ -89,7 +90,12 @@ def test_texts_are_told_with_what_was_left_out(taught, texts):
         "num_wordless": 0,
         "num_teachers": 2,
     }
-    assert results["question"]["settings"]["taught"]["teachers"] == ["warm", "tfidf"]
+    settings = results["question"]["settings"]["taught"]
+    assert settings["teachers"] == ["warm", "tfidf"]
+    assert list(settings["shares"].items()) == list(
+        zip(("warm", "tfidf"), first["shares"], strict=True)
+    )
+    assert sum(first["shares"]) == pytest.approx(1)
 
 
 def test_each_student_is_taught_by_its_own_trunk_size_and_seed(taught):
@@ -132,6 +138,8 @@ def test_every_seed_teaches_where_all_learned_the_same_labels(raw, texts, tmp_pa
         assert teachers_of(10, seed) == [weights_of(10, seed)]
         assert teachers_of(num_train, seed) == [weights_of(num_train, each) for each in (0, 1)]
     assert results["question"]["unlabelled"]["num_teachers"] == 3
+    # Networks that differ by their seed alone speak with one voice.
+    assert list(results["question"]["settings"]["taught"]["shares"]) == ["warm", "tfidf"]
 
 
 def test_with_a_budget_each_seed_teaches_alone(raw, texts, tmp_path):
