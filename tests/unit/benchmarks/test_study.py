@@ -207,6 +207,7 @@ def test_every_study_is_a_program_of_its_own():
         "multi30k",
         "objectives",
         "strong",
+        "strong_causal",
         "tfidf_strengths",
         "topics_and_spam",
     }
