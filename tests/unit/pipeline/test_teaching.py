@@ -209,6 +209,20 @@ def test_answers_do_not_depend_on_what_the_process_did_before(home, monkeypatch)
         torch.set_float32_matmul_precision("highest")
 
 
+@pytest.mark.parametrize(("device", "precision"), [("cuda", "bf16"), ("cpu", "fp32")])
+def test_only_a_gpu_answers_in_half_precision(home, monkeypatch, device, precision):
+    asked = []
+
+    def loaded(folder, device, precision):
+        asked.append((device, precision))
+        return load_classifier(folder, "cpu")
+
+    monkeypatch.setattr(teaching, "load_classifier", loaded)
+    monkeypatch.setattr(teaching, "best_precision", lambda _device: "bf16")
+    run_answers(home / "teacher", LABELS, ["a film"], device)
+    assert asked == [(device, precision)]
+
+
 def test_copies_of_held_out_texts_are_left_out_and_counted(home, tmp_path):
     said = []
     begin_transfer(taught_by(home, "tfidf"), tmp_path, Watch(say=said.append))
