@@ -53,6 +53,16 @@ def test_nothing_is_said_where_nothing_is_different(world, stopped):
     assert_same_run(content(stopped), world.undisturbed(OBJECTIVE))
 
 
+def test_a_run_without_its_checkpoints_says_that_it_begins_again(world, stopped):
+    shutil.rmtree(stopped / "checkpoints")
+    witness = Witness()
+    assert go_on(stopped, witness)
+    assert witness.said == [
+        f"{stopped} has no checkpoint to go on from: it begins again at its first step."
+    ]
+    assert_same_run(content(stopped), world.undisturbed(OBJECTIVE))
+
+
 def test_another_number_of_threads_is_named_and_the_run_goes_on(stopped):
     witness, num_threads = Witness(stop_at=STOPPED_AT + 1), torch.get_num_threads()
     go_on(stopped, witness, num_threads=2)

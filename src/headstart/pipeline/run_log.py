@@ -21,6 +21,11 @@ class RunLog:
         self._hash = hashlib.sha256()
         self._num_bytes = 0
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether there is a log of an earlier process that has anything to say."""
+        return self.path.is_file() and self.path.stat().st_size > 0
+
     def cut_back(self, mark: Mapping[str, object] | None, warn: Callable[[str], None]) -> None:
         """Takes up the log where a checkpoint saw it; without a mark, it begins anew."""
         wanted = int(str(mark["num_bytes"])) if mark else 0

@@ -117,6 +117,10 @@ class TrainingRun:
     def take_up(self, state: TrainingState, checkpoint: Checkpoint | None) -> None:
         """Brings a state to where a checkpoint left it."""
         facts: dict[str, Any] = dict(checkpoint.facts) if checkpoint else {}
+        if checkpoint is None and self.log.is_begun:
+            self.watch.say(
+                f"{self.folder} has no checkpoint to go on from: it begins again at its first step."
+            )
         self.log.cut_back(facts.get("log"), self.watch.say)
         if checkpoint is None:
             return
