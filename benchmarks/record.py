@@ -24,6 +24,7 @@ RESULTS = Path(__file__).parent / "results"
 NUM_REPETITIONS = 7
 # Where sources travel without their history, whoever sent them says which they are.
 COMMIT_VARIABLE = "HEADSTART_COMMIT"
+NUM_COMMIT_LETTERS = 12
 # What a contestant may be built on; a record says which versions of them were there.
 LIBRARIES = (
     *("accelerate", "ctranslate2", "numpy", "sacrebleu", "scikit-learn"),
@@ -161,9 +162,9 @@ def newest(question: str) -> dict[str, object]:
 def commit() -> str:
     """Returns the commit that was measured, marked where the sources differ from it."""
     if told := os.environ.get(COMMIT_VARIABLE):
-        return told
+        return told[:NUM_COMMIT_LETTERS]
     root = RESULTS.parents[1]
-    describe = ["git", "describe", "--always", "--abbrev=12"]
+    describe = ["git", "describe", "--always", f"--abbrev={NUM_COMMIT_LETTERS}"]
     done = subprocess.run(describe, cwd=root, capture_output=True, text=True, check=False)
     # Records and tables are written here too; only what is measured, and what measures it, counts.
     compare = ["git", "diff", "--quiet", "HEAD", "--", "src", "benchmarks/*.py"]

@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "compare.md"
 HEADING = re.compile(r"^### `(\w+)`$", re.MULTILINE)
 NAME = re.compile(r"`([^`]+)`")
 # What stands below these is named by systems and trunks.
-NAMED_BY_USERS = {"settings", "ledger"}
+NAMED_BY_USERS = {"settings", "shares", "ledger"}
 
 
 @pytest.fixture(scope="module")
