@@ -202,6 +202,7 @@ def test_every_study_is_a_program_of_its_own():
         "documents",
         "every_way",
         "few_labels",
+        "few_labels_settings",
         "home_en_fr",
         "imdb",
         "multi30k",
