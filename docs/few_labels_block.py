@@ -9,8 +9,14 @@ from matplotlib.figure import Figure
 from page_parts import markdown
 from scipy import stats
 
-from headstart.reports.comparison.wording import show_labels, show_percent, show_points
+from headstart.reports.comparison.wording import (
+    NOTHING_SHOWN,
+    show_labels,
+    show_percent,
+    show_points,
+)
 from headstart.reports.figures.seed_scores import SeedScores, draw
+from headstart.reports.numbers import show_count
 from headstart.reports.table import Table
 
 Record = Mapping[str, Any]
@@ -91,6 +97,44 @@ def collapses(scores: Record) -> str:
     """Says how many runs learned nothing."""
     num = scores["num_collapsed"]
     return f"{num or 'no'} {'run collapses' if num < 2 else 'runs collapse'}"
+
+
+def settings_table(record: Record) -> Table:
+    """Returns what each setting of a transfer came to on texts that are no test, the default first.
+
+    `record` is of the study few-labels-settings.
+    """
+    default, *_ = record["ways"]
+    against = {row["to"]: row for row in record["differences"]}
+    rows = []
+    for name, one in record["ways"].items():
+        row = against.get(name)
+        ratio = deviation_ratio(record["ways"][default]["by_seed"], one["by_seed"])
+        rows.append(
+            (
+                f"{name}, as by default" if row is None else name,
+                f"{100 * one['mean']:.2f} %",
+                f"{100 * one['deviation']:.2f} points",
+                show_percent(one["least"]),
+                NOTHING_SHOWN
+                if row is None
+                else f"{show_points(row['difference'])} ({show_points(row['low'])} to "
+                f"{show_points(row['high'])})",
+                NOTHING_SHOWN if row is None else "{:.2f} ({:.2f} to {:.2f})".format(*ratio),
+            )
+        )
+    columns = (
+        *("accuracy", "mean", "deviation of a seed", "the worst seed"),
+        *("the default has more by", "and a deviation so many times as large"),
+    )
+    (num_items,) = {one["num_items"] for one in record["ways"].values()}
+    return Table(
+        title=f"`{record['trunk']}` on {show_count(num_items)} training texts of "
+        f"`{record['data_set']}`, {show_labels(record['num_labels'])}, {record['num_seeds']} seeds",
+        columns=columns,
+        rows=tuple(rows),
+        numeric=frozenset(columns[1:]),
+    )
 
 
 def settings_sentence(record: Record) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from comparison_blocks import best_sentences, compared, facts_of, runs_table, size_table
-from few_labels_block import few_labels, seed_figure
+from few_labels_block import few_labels, seed_figure, settings_table
 from matplotlib.figure import Figure
 from page_parts import block_of, done_for, markdown, provenance, records_of
 
@@ -147,6 +147,12 @@ def tfidf_strengths(record: Record) -> str:
     return "\n\n".join([markdown(table), done_for(record, "tfidf_strengths"), provenance(record)])
 
 
+def few_labels_settings(record: Record) -> str:
+    """Returns which settings of a transfer are best with few labels, judged by no test."""
+    parts = (markdown(settings_table(record)), done_for(record, "few_labels_settings"))
+    return "\n\n".join([*parts, provenance(record)])
+
+
 def show_percent_interval(score: Mapping[str, float]) -> str:
     """Returns a share with its interval, in percent."""
     mean, low, high = (100 * score[key] for key in ("mean", "low", "high"))
@@ -157,5 +163,6 @@ RESULT_BLOCKS: Mapping[str, Callable[[], str]] = {
     **{f"results-{study}": partial(block, study) for study in STUDIES},
     "strong-by-labels": partial(block_of, "strong", by_labels),
     "strong-best-way": partial(block_of, "every-way", best_way),
+    "results-few-labels-settings": partial(block_of, "few-labels-settings", few_labels_settings),
     "results-tfidf-strengths": partial(block_of, "tfidf-strengths", tfidf_strengths),
 }

@@ -1,6 +1,6 @@
 """Teachers and texts without labels to soft targets: what a student learns beside its labels.
 
-Legend: K voices, N texts without labels, V validation texts, M both of them, C labels.
+Legend: K voices, N texts without labels, V validation texts, M both together, C labels.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from headstart.corpora.examples import Example
 from headstart.corpora.tables import source_sha256
 from headstart.errors import RecipeError
 from headstart.evaluation.shares import even_shares, fitted_shares
@@ -97,17 +98,18 @@ def teach(
     drawn = read_unlabelled(teaching, examples, labelled, watch)
     if place.num_threads is not None:
         torch.set_num_threads(place.num_threads)
-    # Validation texts are asked about too: they tell how much each voice counts.
-    valid_texts, targets = texts_and_targets(labelled.valid, labelled.labels)
-    asked = [*valid_texts, *drawn.texts]
+    judged_texts, targets = texts_and_targets(unlearned(labelled), labelled.labels)
+    asked = [*judged_texts, *drawn.texts]
     found = [
         [answers(one, labelled, asked, place, should_stop) for one in voice]
         for voice in teaching.voices
     ]
     said_KMC = np.stack([np.mean([answer_MC for answer_MC, _ in voice], axis=0) for voice in found])
-    valid_KVC, told_KNC = np.split(said_KMC, [len(targets)], axis=1)
+    judged_KVC, told_KNC = np.split(said_KMC, [len(targets)], axis=1)
     is_fair = all(one.is_fair for one in witnesses)
-    share_K = fitted_shares(valid_KVC, np.array(targets)) if is_fair else even_shares(len(found))
+    share_K = (
+        fitted_shares(judged_KVC, np.array(targets, int)) if is_fair else even_shares(len(found))
+    )
     return Taught(
         texts=drawn.texts,
         names=[str(document.place) for document in drawn.documents],
@@ -125,6 +127,12 @@ def teach(
         },
         teachers_seen=frozenset[bytes]().union(*(one.seen for one in witnesses)),
     )
+
+
+def unlearned(labelled: Labelled) -> list[Example]:
+    """Returns the validation examples by which teachers are judged: none that they were taught."""
+    learned = held_out_marks(labelled.train)
+    return [one for one in labelled.valid if learned.isdisjoint(held_out_marks([one]))]
 
 
 def read_unlabelled(

@@ -7,7 +7,14 @@ import pytest
 import results_blocks
 from few_labels_block import deviation_ratio
 from page_parts import NO_RECORD
-from results_blocks import RESULT_BLOCKS, STUDIES, block, study_block, tfidf_strengths
+from results_blocks import (
+    RESULT_BLOCKS,
+    STUDIES,
+    block,
+    few_labels_settings,
+    study_block,
+    tfidf_strengths,
+)
 from verdict_block import verdict_sentences
 
 IMAGE = re.compile(r"!\[[^]]+\]\(figures/([\w-]+)\.svg\)")
@@ -254,3 +261,14 @@ def test_every_strength_of_tfidf_has_a_row(facts):
     row = {"strength": 10.0, "valid": 0.8425, "full": score, "clean": score}
     text = tfidf_strengths(facts | {"num_labels": 1_600, "strengths": [row]})
     assert "| 10 | 84.2 % | 85.1 % (83.5 to 86.7) | 85.1 % (83.5 to 86.7) |" in text
+
+
+def test_every_setting_is_held_against_the_default(facts, few):
+    ways = {name: few["systems"][name]["clean"] for name in ("default", "naive")}
+    row = {"to": "naive", "difference": 0.12, "low": 0.05, "high": 0.19}
+    made = {key: few[key] for key in ("trunk", "data_set", "num_labels", "num_seeds")}
+    text = few_labels_settings(facts | made | {"ways": ways, "differences": [row]})
+    assert rows(text, "default, as by default")[0][3:] == ["76.0 %", "—", "—"]
+    (naive,) = rows(text, "naive")
+    assert naive[1:5] == ["65.00 %", "9.00 points", "56.0 %", "+12.0 (+5.0 to +19.0)"]
+    assert naive[5].startswith("0.11 (")

@@ -193,6 +193,22 @@ def test_all_count_alike_where_one_has_learned_what_is_judged_by(home, tmp_path)
     assert any("will be too good, and all teachers count alike" in line for line in said)
 
 
+def test_nobody_is_judged_by_what_all_have_learned(home):
+    # As if a few validation examples were training examples too; and then all of them.
+    labelled = read_labelled(reordered(home))
+    wanted, names = taught_by(home, home / "teacher", "tfidf").teaching, (home / "teacher", "tfidf")
+    copies = [replace(one, text=one.text.upper()) for one in labelled.train[:6]]
+    mixed = replace(labelled, valid=[*labelled.valid, *copies])
+    taught = teach(wanted, reordered(home), mixed, PLACE, Watch())
+    targets = np.array([labelled.labels.index(example.label) for example in labelled.valid])
+    judged = [example.text for example in labelled.valid]
+    # TF-IDF chooses its strength by all of them.
+    valid = np.stack([said_by(name, mixed, judged) for name in names])
+    assert taught.facts["shares"] == pytest.approx(fitted_shares(valid, targets), abs=1e-5)
+    known = teach(wanted, reordered(home), replace(labelled, valid=copies), PLACE, Watch())
+    assert known.facts["shares"] == [0.5, 0.5]
+
+
 def test_answers_do_not_depend_on_what_the_process_did_before(home, monkeypatch):
     seen = []
 
