@@ -162,7 +162,8 @@ def newest(question: str) -> dict[str, object]:
 def commit() -> str:
     """Returns the commit that was measured, marked where the sources differ from it."""
     if told := os.environ.get(COMMIT_VARIABLE):
-        return told[:NUM_COMMIT_LETTERS]
+        digits, dash, mark = told.partition("-")
+        return digits[:NUM_COMMIT_LETTERS] + dash + mark
     root = RESULTS.parents[1]
     describe = ["git", "describe", "--always", f"--abbrev={NUM_COMMIT_LETTERS}"]
     done = subprocess.run(describe, cwd=root, capture_output=True, text=True, check=False)

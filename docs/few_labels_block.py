@@ -104,28 +104,23 @@ def settings_table(record: Record) -> Table:
 
     `record` is of the study few-labels-settings.
     """
-    default, *_ = record["ways"]
+    first = next(iter(record["ways"].values()))
     against = {row["to"]: row for row in record["differences"]}
     rows = []
     for name, one in record["ways"].items():
         row = against.get(name)
-        ratio = deviation_ratio(record["ways"][default]["by_seed"], one["by_seed"])
         rows.append(
             (
                 f"{name}, as by default" if row is None else name,
                 f"{100 * one['mean']:.2f} %",
                 f"{100 * one['deviation']:.2f} points",
                 show_percent(one["least"]),
-                NOTHING_SHOWN
-                if row is None
-                else f"{show_points(row['difference'])} ({show_points(row['low'])} to "
-                f"{show_points(row['high'])})",
-                NOTHING_SHOWN if row is None else "{:.2f} ({:.2f} to {:.2f})".format(*ratio),
+                *((NOTHING_SHOWN, NOTHING_SHOWN) if row is None else held_against(row, one, first)),
             )
         )
     columns = (
         *("accuracy", "mean", "deviation of a seed", "the worst seed"),
-        *("the default has more by", "and a deviation so many times as large"),
+        *("the default has so many points more", "and so many times the deviation"),
     )
     (num_items,) = {one["num_items"] for one in record["ways"].values()}
     return Table(
@@ -134,6 +129,16 @@ def settings_table(record: Record) -> Table:
         columns=columns,
         rows=tuple(rows),
         numeric=frozenset(columns[1:]),
+    )
+
+
+def held_against(row: Record, one: Record, first: Record) -> tuple[str, str]:
+    """Returns by how much the first has more than another, and the ratio of their deviations."""
+    ratio, low, high = deviation_ratio(first["by_seed"], one["by_seed"])
+    return (
+        f"{show_points(row['difference'])} ({show_points(row['low'])} to "
+        f"{show_points(row['high'])})",
+        f"{ratio:.2f} ({low:.2f} to {high:.2f})",
     )
 
 

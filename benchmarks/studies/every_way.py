@@ -1,6 +1,7 @@
 """Which way to learn 1,600 labels is best for an adapted `strong`, and does teaching help?
 
-Warm, cold, frozen, gradual, and taught by itself and TF-IDF on reviews without labels. The trunk is
+Warm, cold, frozen, gradual, and taught on reviews without labels: by the warm and gradual networks
+of all seeds and by TF-IDF. The trunk is
 that of the study `strong`: `--trunk strong=RUN --trunk adapted=RUN` takes it from there.
 """
 

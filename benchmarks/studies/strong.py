@@ -11,7 +11,7 @@ ASKED = "How good does strong become with 100 to 1,600 labels, and is it better 
 BOOKS = "DATA/cls-books"
 REVIEWS, GENERAL = "DATA/french-reviews.txt.xz", "DATA/french-general.txt.xz"
 KEPT_OUT = f"--keep-out {BOOKS}/valid.review.spm --keep-out {BOOKS}/test.review.spm"
-# 414 and 82 M tokens, five and a half minutes and one more on the card of the record.
+# 414 and 82 M tokens, about five minutes and one more on the card of the record.
 STEPS, ADAPTED_STEPS = 12_644, 2_500
 SIZES, SEEDS, RATES = "100,200,400,800,1600", 5, "0.3,1"
 EXAMPLES = " ".join(f"--{split} {BOOKS}/{split}.review.spm" for split in ("train", "valid", "test"))

@@ -12,8 +12,9 @@ from headstart.evaluation.classification import LEAST_PROBABILITY
 # Every voice counts as if it had explained so many items already: a few items say little of who is
 # right, and hundreds outweigh it.
 PRIOR_ITEMS = 10.0
-# Each step goes uphill to the only top there is; further ones would change the seventh digit.
-SMALLEST_CHANGE, MOST_STEPS = 1e-7, 10_000
+# Each step goes uphill to the only top there is. Where voices nearly agree the slope is so gentle
+# that the last steps would take longest, for a thousandth of a share.
+SMALLEST_CHANGE, MOST_STEPS = 1e-7, 2_000
 
 
 def fitted_shares(probability_KNC: AnyFloats, target_N: Targets) -> Floats:
@@ -27,9 +28,11 @@ def fitted_shares(probability_KNC: AnyFloats, target_N: Targets) -> Floats:
     for probability_NC in probability_KNC:
         require_matching(probability_NC, target_N)
     num_voices, num_items = len(probability_KNC), len(target_N)
-    true_KN = np.asarray(probability_KNC, dtype=np.float64)[:, np.arange(num_items), target_N]
+    # Of no items numpy does not know that their numbers are whole.
+    place_N = np.asarray(target_N, dtype=np.int64)
+    true_KN = np.asarray(probability_KNC, dtype=np.float64)[:, np.arange(num_items), place_N]
     true_KN = np.maximum(true_KN, LEAST_PROBABILITY)
-    share_K = even_shares(num_voices)
+    share_K = np.full(num_voices, 1 / num_voices)
     for _ in range(MOST_STEPS):
         owed_KN = share_K[:, None] * true_KN
         owed_K = (owed_KN / owed_KN.sum(axis=0)).sum(axis=1) + PRIOR_ITEMS
@@ -37,8 +40,3 @@ def fitted_shares(probability_KNC: AnyFloats, target_N: Targets) -> Floats:
         if np.abs(share_K - before_K).max() < SMALLEST_CHANGE:
             break
     return share_K
-
-
-def even_shares(num_voices: int) -> Floats:
-    """Returns the same share for each voice. Shape (K,)."""
-    return np.full(num_voices, 1 / num_voices)

@@ -71,6 +71,8 @@ class Labelled:
     train: list[Example]
     valid: list[Example]
     test: list[Example]
+    learnable: list[Example]
+    """Everything from which the examples to learn from were drawn."""
     pool: list[Example]
     """Everything that could have been learned from or chosen by, drawn or not."""
     labels: tuple[str, ...]
@@ -109,6 +111,7 @@ def read_labelled(config: ExamplesConfig) -> Labelled:
         train=chosen,
         valid=valid,
         test=test,
+        learnable=learned,
         pool=pool,
         labels=labels,
         complaints=tuple(reading.complaints.summary()),

@@ -14,29 +14,25 @@ import torch
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from headstart.corpora.examples import Example
 from headstart.corpora.tables import source_sha256
 from headstart.errors import RecipeError
-from headstart.evaluation.shares import even_shares, fitted_shares
+from headstart.evaluation.shares import fitted_shares
 from headstart.models.config import MOST, require_whole
 from headstart.pipeline.calibrated_baseline import fit_baseline, texts_and_targets
 from headstart.pipeline.classifier import load_classifier, parts_of, probabilities
 from headstart.pipeline.examples import (
     ExamplesConfig,
     Labelled,
-    example_files,
-    read_examples_config,
 )
+from headstart.pipeline.judges import judges_of
 from headstart.pipeline.learner import ShouldStop, never, require_going_on
 from headstart.pipeline.planning import Place, best_precision
 from headstart.pipeline.run_files import (
-    SEEN_FILE,
     WEIGHTS_FILE,
     read_recipe,
     require_finished,
 )
 from headstart.pipeline.run_folder import recorded_sha256
-from headstart.pipeline.seen import read_seen
 from headstart.pipeline.taught import Taught
 from headstart.pipeline.text_rows import transfer_of
 from headstart.pipeline.unlabelled import Unlabelled, draw_unlabelled, held_out_marks
@@ -44,6 +40,8 @@ from headstart.pipeline.watch import Watch
 
 TFIDF = "tfidf"
 MOST_UNLABELLED = 25_000
+# Of a share, where it is kept for readers.
+NUM_DIGITS = 6
 
 Teacher = str | Path
 """The folder of a finished classifier, or the word tfidf."""
@@ -65,6 +63,9 @@ class Teaching:
 
     def __post_init__(self) -> None:
         require_whole(self, "most", at_least=1, at_most=MOST)
+        named = [str(one) for voice in self.voices for one in voice]
+        if twice := [name for name in dict.fromkeys(named) if named.count(name) > 1]:
+            raise RecipeError(f"The teacher {twice[0]} is named twice. Name each teacher once.")
         if not all(self.voices):
             raise RecipeError(
                 f"The teachers are {self.teachers}, one of which names nobody. Leave out what is "
@@ -94,11 +95,11 @@ def teach(
     runs = [Path(one) for voice in teaching.voices for one in voice if one != TFIDF]
     for run in runs:
         require_teacher(run, labelled.labels)
-    witnesses = [witness(run, examples, labelled, watch) for run in runs]
+    judges = judges_of(runs, examples, labelled, watch)
     drawn = read_unlabelled(teaching, examples, labelled, watch)
     if place.num_threads is not None:
         torch.set_num_threads(place.num_threads)
-    judged_texts, targets = texts_and_targets(unlearned(labelled), labelled.labels)
+    judged_texts, targets = texts_and_targets(judges.examples, labelled.labels)
     asked = [*judged_texts, *drawn.texts]
     found = [
         [answers(one, labelled, asked, place, should_stop) for one in voice]
@@ -106,10 +107,8 @@ def teach(
     ]
     said_KMC = np.stack([np.mean([answer_MC for answer_MC, _ in voice], axis=0) for voice in found])
     judged_KVC, told_KNC = np.split(said_KMC, [len(targets)], axis=1)
-    is_fair = all(one.is_fair for one in witnesses)
-    share_K = (
-        fitted_shares(judged_KVC, np.array(targets, int)) if is_fair else even_shares(len(found))
-    )
+    share_K = fitted_shares(judged_KVC, np.array(targets))
+    watch.say(shares_sentence(teaching.voices, share_K, len(targets)))
     return Taught(
         texts=drawn.texts,
         names=[str(document.place) for document in drawn.documents],
@@ -118,21 +117,30 @@ def teach(
         facts={
             "text_column": teaching.text_column,
             "sources": {name: source_sha256(Path(name)) for name in teaching.unlabelled},
-            "teachers": [facts for voice in found for _, facts in voice],
-            "shares": [round(float(share), 6) for share in share_K],
+            "teachers": [
+                facts | {"voice": number}
+                for number, voice in enumerate(found)
+                for _, facts in voice
+            ],
+            "shares": [round(float(share), NUM_DIGITS) for share in share_K],
             "num_read": drawn.num_read,
             "num_texts": len(drawn.texts),
             "num_copies": drawn.num_copies,
             "num_wordless": drawn.num_wordless,
         },
-        teachers_seen=frozenset[bytes]().union(*(one.seen for one in witnesses)),
+        teachers_seen=judges.seen,
     )
 
 
-def unlearned(labelled: Labelled) -> list[Example]:
-    """Returns the validation examples by which teachers are judged: none that they were taught."""
-    learned = held_out_marks(labelled.train)
-    return [one for one in labelled.valid if learned.isdisjoint(held_out_marks([one]))]
+def shares_sentence(
+    voices: Sequence[Sequence[Teacher]], share_K: NDArray[np.float64], num_judging: int
+) -> str:
+    """Says how much each voice counts, and by how many texts that was judged."""
+    told = ", ".join(
+        f"{' and '.join(Path(one).name for one in voice)} {100 * share:.0f} %"
+        for voice, share in zip(voices, share_K, strict=True)
+    )
+    return f"How much each teacher counts, by {num_judging:,} validation texts: {told}."
 
 
 def read_unlabelled(
@@ -155,50 +163,6 @@ def read_unlabelled(
         f"{drawn.num_wordless:,}."
     )
     return drawn
-
-
-@dataclass(frozen=True)
-class Witness:
-    """What a teacher has seen, and whether validation can tell what it is worth."""
-
-    seen: frozenset[bytes]
-    is_fair: bool
-
-
-def witness(teacher: Path, examples: ExamplesConfig, labelled: Labelled, watch: Watch) -> Witness:
-    """Returns what a teacher has learned from or chosen by; says where a student is to choose.
-
-    A classifier that was given away may no longer know it.
-    """
-    if not (teacher / SEEN_FILE).is_file():
-        watch.say(
-            f"The teacher {teacher} has no {SEEN_FILE}: what it has learned from is unknown, and "
-            "may stand in the validation texts and in the clean test. So all teachers count alike."
-        )
-        return Witness(frozenset(), is_fair=False)
-    seen = read_seen(teacher)
-    num_known = len(held_out_marks(labelled.valid) & seen)
-    if not num_known or holds_out_the_same(teacher, examples):
-        return Witness(seen, is_fair=True)
-    watch.say(
-        f"The teacher {teacher} has seen {num_known:,} of the {len(labelled.valid):,} validation "
-        "texts: what validation shows will be too good, and all teachers count alike. Name one "
-        "validation file for both with --valid."
-    )
-    return Witness(seen, is_fair=False)
-
-
-def holds_out_the_same(teacher: Path, examples: ExamplesConfig) -> bool:
-    """Whether a teacher has chosen by the very texts that its student will choose by."""
-    theirs, sources = read_examples_config(teacher)
-    is_split = examples.valid is None
-    if (theirs.valid is None) != is_split or (is_split and theirs.draw != examples.draw):
-        return False
-    decisive = "train" if is_split else "valid"
-    ours = [source_sha256(path) for role, path in example_files(examples) if role == decisive]
-    return ours == [
-        sources.get(str(path)) for role, path in example_files(theirs) if role == decisive
-    ]
 
 
 def answers(

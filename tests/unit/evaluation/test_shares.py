@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 
 from headstart.errors import DataError
-from headstart.evaluation.shares import PRIOR_ITEMS, even_shares, fitted_shares
+from headstart.evaluation.shares import PRIOR_ITEMS, fitted_shares
 
 
 def drawn(seed, num_voices, num_items, num_labels=3):
@@ -32,7 +32,7 @@ def test_no_other_search_finds_better_shares(num_voices, num_items):
     probability_KNC, target_N = drawn(num_items + num_voices, num_voices, num_items)
     found = minimize(
         cost,
-        even_shares(num_voices),
+        np.full(num_voices, 1 / num_voices),
         args=(probability_KNC, target_N),
         method="SLSQP",
         bounds=[(1e-6, 1)] * num_voices,
@@ -53,7 +53,7 @@ def test_shares_are_shares_in_whatever_order_voices_come(seed, num_voices, num_i
     assert (share_K > 0).all()
     assert fitted_shares(probability_KNC[::-1], target_N) == pytest.approx(share_K[::-1], abs=1e-5)
     if num_items == 0:
-        assert share_K == pytest.approx(even_shares(num_voices))
+        assert share_K == pytest.approx(np.full(num_voices, 1 / num_voices))
 
 
 def test_who_is_always_right_counts_for_more_with_every_item():

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from headstart import __version__
 from headstart.evaluation.crossed import CrossedMean, crossed_share
@@ -163,19 +164,24 @@ def question_json(done: Done) -> Json:
 
 def unlabelled_json(done: Done) -> Json:
     """Returns the texts without labels as the first student had them; nothing where none has."""
-    first = [
-        job
-        for job in done.jobs
-        if job.system.kind == "taught" and (job.size, job.seed) == (max(done.sweep.sizes), 0)
-    ]
-    teaching = read_teaching(done.jobs_folder / first[0].name) if first else None
-    if teaching is None:
+    taught = next((one for one in done.systems if one.kind == "taught"), None)
+    if taught is None:
         return {}
+    teaching = first_teaching(done, taught)
     counts = {name: count for name, count in teaching.items() if name.startswith("num_")}
     files = [{"path": path, "sha256": digest} for path, digest in done.unlabelled.items()]
     return {
         "unlabelled": {"files": files, **counts, "num_teachers": len(teaching["teachers"])},
     }
+
+
+def first_teaching(done: Done, system: System) -> dict[str, Any]:
+    """Returns what the first student of a system with the most labels was taught, and by whom."""
+    place = (system.key, max(done.sweep.sizes), 0)
+    (first,) = [job for job in done.jobs if (job.system.key, job.size, job.seed) == place]
+    teaching = read_teaching(done.jobs_folder / first.name)
+    assert teaching is not None
+    return teaching
 
 
 def file_sha256(name: str) -> str | None:
@@ -222,14 +228,11 @@ def network_json(system: System, done: Done) -> Json:
 
 
 def teachers_json(done: Done, system: System, settings: TransferSettings) -> Json:
-    """Returns who taught the first student with most labels, and how much each and these count."""
-    place = (system.key, max(done.sweep.sizes), 0)
-    (first,) = [job for job in done.jobs if (job.system.key, job.size, job.seed) == place]
-    teaching = read_teaching(done.jobs_folder / first.name)
-    assert teaching is not None
+    """Returns who taught a student, how much each counted, and how much its labels do."""
+    shares = first_teaching(done, system)["shares"]
     return {
         "teachers": list(done.wanted.teachers),
-        "shares": dict(zip(done.wanted.teachers, teaching["shares"], strict=True)),
+        "shares": dict(zip(done.wanted.teachers, shares, strict=True)),
         "labelled_weight": settings.transfer.labelled_weight,
     }
 

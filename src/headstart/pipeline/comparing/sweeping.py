@@ -33,7 +33,7 @@ TFIDF_BYTES_PER_LETTER = 94
 # come out otherwise, so that no comparison mixes jobs of both.
 PROCEDURE = 7
 # The same for students alone.
-TEACHING_PROCEDURE = 2
+TEACHING_PROCEDURE = 3
 
 ShowSweep = Callable[[SweepProgress], None]
 # Jobs, and the settings that they are done by.

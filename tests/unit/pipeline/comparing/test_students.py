@@ -12,6 +12,7 @@ from headstart.files import CACHE_VARIABLE, sha256_of
 from headstart.pipeline import compare as comparing
 from headstart.pipeline import training_run
 from headstart.pipeline.compare import compare, run_comparison
+from headstart.pipeline.comparing import sweeping
 from headstart.pipeline.comparing.report import write_report
 from headstart.pipeline.run_files import read_recipe, read_results
 from headstart.pipeline.taught import read_teaching
@@ -76,6 +77,7 @@ def test_students_stand_beside_the_others_everywhere(taught, tmp_path):
     page = (tmp_path / "report.html").read_text()
     assert "learns from texts without labels too" in page
     assert "learned from 60 texts without labels; 3 copies were left out" in page
+    assert "shares, tfidf" in page
     assert any("taught" in row[0] for table in comparison_tables(results) for row in table.rows)
 
 
@@ -204,6 +206,14 @@ def test_another_teacher_makes_another_student(taught):
     again = folders(compare(replace(wanted, settings=settings), folder))
     before = folders(results)
     assert {key[0] for key in before if before[key] != again[key]} == {"warm", "taught"}
+
+
+def test_another_way_of_teaching_makes_other_students_and_nothing_else(taught, monkeypatch):
+    wanted, folder, results, _ = taught
+    monkeypatch.setattr(sweeping, "TEACHING_PROCEDURE", sweeping.TEACHING_PROCEDURE + 1)
+    again = folders(compare(wanted, folder))
+    before = folders(results)
+    assert {key[0] for key in before if before[key] != again[key]} == {"taught"}
 
 
 def test_how_much_labels_weigh_decides_of_students_alone(taught):
