@@ -54,7 +54,7 @@ def judges_of(
         told = suspect & learned_by(teacher, config, known) if suspect else set()
         if told:
             watch.say(
-                f"The teacher {teacher} has learned from {len(told):,} of the "
+                f"The teacher {teacher} may have learned from {len(told):,} of the "
                 f"{len(labelled.valid):,} validation texts: what validation shows will be too "
                 "good, and these judge no teacher. Name one validation file for both with --valid."
             )
@@ -74,7 +74,7 @@ def learned_by(teacher: Path, config: ExamplesConfig, seen: frozenset[bytes]) ->
         return set()
     if read_teaching(teacher) is not None or not is_unchanged(theirs, sources):
         return set(seen)
-    return held_out_marks(read_labelled(replace(theirs, test=None)).learnable)
+    return held_out_marks(read_labelled(replace(theirs, test=None)).train)
 
 
 def shared_part(config: ExamplesConfig) -> ExamplesConfig:

@@ -89,7 +89,7 @@ def test_what_a_teacher_learned_elsewhere_judges_nobody_and_is_told(home, exampl
     texts, num_out, said = judging(examples, teacher)
     assert (texts, num_out) == (texts_of(valid)[5:], 5)
     assert len(said) == 1
-    assert "has learned from 5 of the 18 validation texts" in said[0]
+    assert "may have learned from 5 of the 18 validation texts" in said[0]
 
 
 def test_what_a_teacher_has_only_chosen_by_may_judge_it(home, examples, tmp_path):
@@ -101,7 +101,7 @@ def test_what_a_teacher_has_only_chosen_by_may_judge_it(home, examples, tmp_path
     other.unlink()
     texts, _, said = judging(examples, teacher)
     assert texts == []
-    assert "has learned from 18 of the 18" in said[0]
+    assert "may have learned from 18 of the 18" in said[0]
 
 
 def test_splits_that_are_made_otherwise_are_told_apart(home, examples, tmp_path):
@@ -114,6 +114,17 @@ def test_splits_that_are_made_otherwise_are_told_apart(home, examples, tmp_path)
     assert set(texts).isdisjoint(example.text for example in own.train)
     assert num_out
     assert len(said) == 1
+
+
+def test_of_a_few_examples_that_a_teacher_drew_no_others_are_left_out(home, examples, tmp_path):
+    few = replace(examples, size=12)
+    teacher = taught_on(home, tmp_path / "teacher", few)
+    drawn = {example.text for example in read_labelled(few).train}
+    held = replace(examples, valid=None)
+    texts, num_out, _ = judging(held, teacher)
+    valid = [example.text for example in read_labelled(held).valid]
+    assert texts == [text for text in valid if text not in drawn]
+    assert len(valid) - num_out > 0
 
 
 def test_nobody_judges_who_does_not_know_what_it_has_seen(home, examples, tmp_path):
