@@ -1,5 +1,6 @@
 """Was pretraining worth it? Every job of the question, then the answer with all it stands on."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from headstart.pipeline.comparing.config import Comparison
 from headstart.pipeline.comparing.examples import compared_examples, find_leaks
 from headstart.pipeline.comparing.report import write_report
 from headstart.pipeline.comparing.results import Done, Json, results_of
-from headstart.pipeline.comparing.sweeping import ShowSweep, Sweeping
+from headstart.pipeline.comparing.sweeping import ANSWERS_FOLDER, ShowSweep, Sweeping
 from headstart.pipeline.comparing.trunks import read_trunks
 from headstart.pipeline.free_folder import LEAKS_FILE, claim_comparison
 from headstart.pipeline.run_files import RESULTS_FILE, read_results
@@ -75,6 +76,7 @@ def run_comparison(wanted: Comparison, folder: Path, watch: Watch, show: ShowSwe
         unlabelled=sweeping.unlabelled,
     )
     write_json(folder / RESULTS_FILE, results_of(done))
+    shutil.rmtree(folder / ANSWERS_FOLDER, ignore_errors=True)
     # As a file gives it, so that what is returned and what is kept are the same.
     results = read_results(folder)
     write_report(results, folder)

@@ -3,9 +3,11 @@
 Legend: K voices, N texts without labels, V validation texts, M both together, C labels.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +19,17 @@ from threadpoolctl import threadpool_limits
 from headstart.corpora.tables import source_sha256
 from headstart.errors import RecipeError
 from headstart.evaluation.shares import fitted_shares
+from headstart.files import json_digest, sha256_of
 from headstart.models.config import MOST, require_whole
 from headstart.pipeline.calibrated_baseline import fit_baseline, texts_and_targets
 from headstart.pipeline.classifier import load_classifier, parts_of, probabilities
-from headstart.pipeline.examples import (
-    ExamplesConfig,
-    Labelled,
-)
+from headstart.pipeline.examples import ExamplesConfig, Labelled
 from headstart.pipeline.judges import judges_of
+from headstart.pipeline.kept_answers import Question, answered_all
 from headstart.pipeline.learner import ShouldStop, never, require_going_on
 from headstart.pipeline.planning import Place, best_precision
 from headstart.pipeline.run_files import (
+    MANIFEST_FILE,
     WEIGHTS_FILE,
     read_recipe,
     require_finished,
@@ -45,6 +47,8 @@ NUM_DIGITS = 6
 
 Teacher = str | Path
 """The folder of a finished classifier, or the word tfidf."""
+Told = tuple[NDArray[np.float64], dict[str, Any]]
+"""What a teacher answered, shape (N, C), and who that is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +64,8 @@ class Teaching:
     seed: int = 0
     text_column: str | None = None
     """The column of tables that holds the text; None finds it."""
+    kept: Path | None = None
+    """Where answers are kept for other students that ask the same; None keeps none."""
 
     def __post_init__(self) -> None:
         require_whole(self, "most", at_least=1, at_most=MOST)
@@ -101,10 +107,10 @@ def teach(
         torch.set_num_threads(place.num_threads)
     judged_texts, targets = texts_and_targets(judges.examples, labelled.labels)
     asked = [*judged_texts, *drawn.texts]
-    found = [
-        [answers(one, labelled, asked, place, should_stop) for one in voice]
-        for voice in teaching.voices
-    ]
+    told = networks_told(runs, labelled.labels, asked, teaching.kept, place.device, should_stop)
+    if TFIDF in itertools.chain.from_iterable(teaching.voices):
+        told[TFIDF] = tfidf_told(labelled, asked, place.seed, should_stop)
+    found = [[told[str(one)] for one in voice] for voice in teaching.voices]
     said_KMC = np.stack([np.mean([answer_MC for answer_MC, _ in voice], axis=0) for voice in found])
     judged_KVC, told_KNC = np.split(said_KMC, [len(targets)], axis=1)
     share_K = fitted_shares(judged_KVC, np.array(targets))
@@ -165,28 +171,48 @@ def read_unlabelled(
     return drawn
 
 
-def answers(
-    teacher: Teacher,
-    labelled: Labelled,
+def networks_told(
+    runs: Sequence[Path],
+    labels: Sequence[str],
     texts: Sequence[str],
-    place: Place,
+    kept: Path | None,
+    device: str,
     should_stop: ShouldStop = never,
-) -> tuple[NDArray[np.float64], dict[str, Any]]:
-    """Returns how likely each label is to one teacher, and who that is. Shape (N, C)."""
-    if teacher == TFIDF:
-        # One thread, as in a comparison, and so the same sums on any machine.
-        with threadpool_limits(limits=1):
+) -> dict[str, Told]:
+    """Returns how likely each label is to each classifier, by its folder, and who that is."""
+    # Answers are rounded otherwise on other devices, and a run's manifest tells all of it.
+    asked = None if kept is None else [device.partition(":")[0], list(labels), json_digest(texts)]
+    questions = [
+        Question(
+            ask=partial(run_answers, run, labels, texts, device, should_stop),
+            key=None if asked is None else [sha256_of(run / MANIFEST_FILE), *asked],
+        )
+        for run in runs
+    ]
+    answers = answered_all(questions, kept, should_stop)
+    return {
+        str(run): (
+            answer_NC.astype(np.float64),
+            {"name": run.resolve().name, "sha256": recorded_sha256(run, WEIGHTS_FILE)},
+        )
+        for run, answer_NC in zip(runs, answers, strict=True)
+    }
+
+
+def tfidf_told(
+    labelled: Labelled, texts: Sequence[str], seed: int, should_stop: ShouldStop = never
+) -> Told:
+    """Returns how likely each label is to TF-IDF of the same labels, and how that was fitted."""
+    # One thread, as in a comparison, and so the same sums on any machine.
+    with threadpool_limits(limits=1):
+        require_going_on(should_stop)
+        fitted = fit_baseline(TFIDF, labelled, seed)
+        found = []
+        # In parts: their words and characters take many times the room of the texts.
+        for part in parts_of(texts):
             require_going_on(should_stop)
-            fitted = fit_baseline(TFIDF, labelled, place.seed)
-            found = []
-            # In parts: their words and characters take many times the room of the texts.
-            for part in parts_of(texts):
-                require_going_on(should_stop)
-                found.append(fitted.probabilities(part))
-            return np.concatenate(found), {"name": TFIDF} | dict(fitted.fitted.settings)
-    folder = Path(teacher)
-    facts = {"name": folder.resolve().name, "sha256": recorded_sha256(folder, WEIGHTS_FILE)}
-    return run_answers(folder, labelled.labels, texts, place.device, should_stop), facts
+            found.append(fitted.probabilities(part))
+        return np.concatenate(found), {"name": TFIDF} | dict(fitted.fitted.settings)
 
 
 def run_answers(
@@ -195,7 +221,7 @@ def run_answers(
     texts: Sequence[str],
     device: str,
     should_stop: ShouldStop = never,
-) -> NDArray[np.float64]:
+) -> NDArray[np.float32]:
     """Returns the calibrated answers of a classifier, its labels in our order. Shape (N, C)."""
     # On a GPU single precision takes ten times as long, and what it adds is lost in learning.
     precision = best_precision(device) if device.startswith("cuda") else "fp32"
@@ -203,7 +229,8 @@ def run_answers(
     order = [classifier.labels.index(label) for label in labels]
     with full_precision():
         rows = list(probabilities(classifier, texts, should_stop))
-    return np.stack(rows)[:, order].astype(np.float64)
+    answers_NC: NDArray[np.float32] = np.stack(rows)[:, order]
+    return answers_NC
 
 
 @contextmanager

@@ -29,6 +29,8 @@ MOST_WORKERS = 8
 # What the words and characters of TF-IDF take for each letter of a text; all such jobs at once have
 # half of the memory.
 TFIDF_BYTES_PER_LETTER = 94
+# What teachers have answered, until all students have learned from it.
+ANSWERS_FOLDER = "answers"
 # The version of how jobs are done. Raise it when the same examples, trunk, settings and seed would
 # come out otherwise, so that no comparison mixes jobs of both.
 PROCEDURE = 7
@@ -183,6 +185,7 @@ class Sweeping:
             most=MOST_UNLABELLED,
             seed=seed,
             text_column=self.wanted.examples.text_column,
+            kept=self.folder / ANSWERS_FOLDER,
         )
 
     def task(self, job: Job, chosen: ChosenSettings) -> Task:

@@ -10,7 +10,7 @@ from planted import HASTY, Planted, planted, shuffled, without_times
 from headstart.errors import DataError, RecipeError
 from headstart.files import CACHE_VARIABLE, sha256_of
 from headstart.pipeline import compare as comparing
-from headstart.pipeline import training_run
+from headstart.pipeline import teaching, training_run
 from headstart.pipeline.compare import compare, run_comparison
 from headstart.pipeline.comparing import sweeping
 from headstart.pipeline.comparing.report import write_report
@@ -142,6 +142,31 @@ def test_every_seed_teaches_where_all_learned_the_same_labels(raw, texts, tmp_pa
     assert results["question"]["unlabelled"]["num_teachers"] == 3
     # Networks that differ by their seed alone speak with one voice.
     assert list(results["question"]["settings"]["taught"]["shares"]) == ["warm", "tfidf"]
+
+
+def test_each_network_is_asked_once_for_all_students(raw, texts, tmp_path, monkeypatch):
+    num_train = len(raw.files.train.read_text().splitlines()) - 1
+    asked, run_answers = [], teaching.run_answers
+
+    def counted(folder, *others):
+        asked.append(folder.name)
+        return run_answers(folder, *others)
+
+    monkeypatch.setattr(teaching, "run_answers", counted)
+    wanted = raw.comparison(
+        sizes=(num_train,),
+        num_seeds=3,
+        systems=("warm",),
+        settings=HASTY,
+        unlabelled=(str(texts),),
+        rates=(0.5, 1),
+    )
+    results = compare(wanted, tmp_path)
+    jobs = folders(results)
+    assert sorted(asked) == sorted(
+        jobs["warm", num_train, seed].removeprefix("jobs/") for seed in range(3)
+    )
+    assert not (tmp_path / "answers").exists()
 
 
 def test_with_a_budget_each_seed_teaches_alone(raw, texts, tmp_path):
