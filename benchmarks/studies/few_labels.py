@@ -116,17 +116,9 @@ def main() -> None:
     study = Study("few-labels", ASKED, options)
     num_seeds = study.seeds(NUM_SEEDS)
     study.commands.append(f"python benchmarks/studies/few_labels.py --seeds {num_seeds}")
-    start, files = find_run(TRUNK), get(DATA_SET).paths
-    trials = Trials(
-        options=options,
-        start=start,
-        recipe=read_recipe(start),
-        examples=ExamplesConfig(
-            **{split: str(files[f"{split}.csv"]) for split in ("train", "valid", "test")},
-            size=NUM_LABELS,
-            num_valid=NUM_VALID,
-        ),
-        num_seeds=num_seeds,
+    files = get(DATA_SET).paths
+    trials = trials_of(
+        options, num_seeds, **{split: files[f"{split}.csv"] for split in ("train", "valid", "test")}
     )
     naive, tried = best_naive(trials)
     settings = {"default": WARM, "naive": with_rate(NAIVE, tried[naive]["peak_rate"])}
@@ -140,6 +132,21 @@ def main() -> None:
             **answer_of(trials, settings),
             "same_labels": answer_of(replace(trials, draw=0), settings),
         }
+    )
+
+
+def trials_of(options: Options, num_seeds: int, *, train: Path, valid: Path, test: Path) -> Trials:
+    """Returns trials with few labels of some files."""
+    start = find_run(TRUNK)
+    examples = ExamplesConfig(
+        train=str(train), valid=str(valid), test=str(test), size=NUM_LABELS, num_valid=NUM_VALID
+    )
+    return Trials(
+        options=options,
+        start=start,
+        recipe=read_recipe(start),
+        examples=examples,
+        num_seeds=num_seeds,
     )
 
 

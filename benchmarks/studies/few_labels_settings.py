@@ -14,23 +14,19 @@ from few_labels import (
     DATA_SET,
     NUM_LABELS,
     NUM_SEEDS,
-    NUM_VALID,
     TRUNK,
-    Trials,
     read_tables,
     seed_scores,
     settings_json,
+    trials_of,
 )
 from study import Study, options_of
 
-from headstart.apps.trunks.finding import find_run
 from headstart.corpora.documents import Reading
 from headstart.corpora.examples import ExampleColumns, read_examples
 from headstart.corpora.named import get
 from headstart.corpora.splitting import split
 from headstart.pipeline.check import write_split
-from headstart.pipeline.examples import ExamplesConfig
-from headstart.pipeline.run_files import read_recipe
 from headstart.transfers.difference import Pairing, paired_difference
 from headstart.transfers.settings import WARM, TransferSettings
 
@@ -40,30 +36,14 @@ SPLIT_SEED = 0
 FILM = "group"
 
 
-NUM_AVERAGED = {"three": 3, "one": 1}
-HEADS = {"fitted": True, "drawn": False}
-
-
 def main() -> None:
     options = options_of("few-labels-settings", __doc__)
     study = Study("few-labels-settings", ASKED, options)
     num_seeds = study.seeds(NUM_SEEDS)
     study.commands.append(f"python benchmarks/studies/few_labels_settings.py --seeds {num_seeds}")
-    start, files = find_run(TRUNK), get(DATA_SET).paths
+    files = get(DATA_SET).paths
     learned, unseen = halves(files["train.csv"], options.work)
-    trials = Trials(
-        options=options,
-        start=start,
-        recipe=read_recipe(start),
-        examples=ExamplesConfig(
-            train=str(learned),
-            valid=str(files["valid.csv"]),
-            test=str(unseen),
-            size=NUM_LABELS,
-            num_valid=NUM_VALID,
-        ),
-        num_seeds=num_seeds,
-    )
+    trials = trials_of(options, num_seeds, train=learned, valid=files["valid.csv"], test=unseen)
     trials.finish(WAYS, num_seeds)
     tables = {name: read_tables(trials, name)["full"] for name in WAYS}
     default, *others = WAYS
@@ -101,17 +81,18 @@ def halves(train: Path, work: Path) -> tuple[Path, Path]:
     return learned, unseen
 
 
-def way(head: str, epochs: str) -> TransferSettings:
-    """Returns the default with such a head, and so many of its best epochs averaged."""
-    changed = replace(WARM.transfer, fits_head=HEADS[head], num_averaged=NUM_AVERAGED[epochs])
+def way(*, fits_head: bool, num_averaged: int) -> TransferSettings:
+    """Returns the default with a head that is fitted or drawn, and so many epochs averaged."""
+    changed = replace(WARM.transfer, fits_head=fits_head, num_averaged=num_averaged)
     return replace(WARM, transfer=changed)
 
 
 # The default first.
 WAYS: Mapping[str, TransferSettings] = {
-    f"{head} head, {epochs} epoch{'s' if epochs == 'three' else ''}": way(head, epochs)
-    for head in HEADS
-    for epochs in NUM_AVERAGED
+    "fitted head, three epochs": way(fits_head=True, num_averaged=3),
+    "fitted head, one epoch": way(fits_head=True, num_averaged=1),
+    "drawn head, three epochs": way(fits_head=False, num_averaged=3),
+    "drawn head, one epoch": way(fits_head=False, num_averaged=1),
 }
 
 

@@ -76,7 +76,7 @@ def run_comparison(wanted: Comparison, folder: Path, watch: Watch, show: ShowSwe
         unlabelled=sweeping.unlabelled,
     )
     write_json(folder / RESULTS_FILE, results_of(done))
-    shutil.rmtree(folder / ANSWERS_FOLDER, ignore_errors=True)
+    shutil.rmtree(sweeping.jobs_folder / ANSWERS_FOLDER, ignore_errors=True)
     # As a file gives it, so that what is returned and what is kept are the same.
     results = read_results(folder)
     write_report(results, folder)

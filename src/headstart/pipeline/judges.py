@@ -70,15 +70,16 @@ def learned_by(teacher: Path, config: ExamplesConfig, seen: frozenset[bytes]) ->
     what they were, or teachers of its own may have told it more, that is all there is to go by.
     """
     theirs, sources = read_examples_config(teacher)
-    if shared_part(theirs) == shared_part(config) and is_unchanged(theirs, sources):
+    is_known = is_unchanged(theirs, sources)
+    if is_known and shared_part(theirs) == shared_part(config):
         return set()
-    if read_teaching(teacher) is not None or not is_unchanged(theirs, sources):
+    if not is_known or read_teaching(teacher) is not None:
         return set(seen)
     return held_out_marks(read_labelled(replace(theirs, test=None)).train)
 
 
 def shared_part(config: ExamplesConfig) -> ExamplesConfig:
-    """Returns what decides from which examples one may draw, the files by what they are now."""
+    """Returns what decides from which examples one may draw."""
     is_split = config.valid is None
     return replace(
         config,

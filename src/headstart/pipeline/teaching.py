@@ -3,7 +3,6 @@
 Legend: K voices, N texts without labels, V validation texts, M both together, C labels.
 """
 
-import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -108,7 +107,7 @@ def teach(
     judged_texts, targets = texts_and_targets(judges.examples, labelled.labels)
     asked = [*judged_texts, *drawn.texts]
     told = networks_told(runs, labelled.labels, asked, teaching.kept, place.device, should_stop)
-    if TFIDF in itertools.chain.from_iterable(teaching.voices):
+    if any(TFIDF in voice for voice in teaching.voices):
         told[TFIDF] = tfidf_told(labelled, asked, place.seed, should_stop)
     found = [[told[str(one)] for one in voice] for voice in teaching.voices]
     said_KMC = np.stack([np.mean([answer_MC for answer_MC, _ in voice], axis=0) for voice in found])

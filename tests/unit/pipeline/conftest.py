@@ -1,5 +1,6 @@
 """Tiny runs that have learned nothing, one for each objective, over one tiny tokenizer."""
 
+import os
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from headstart.apps.recipes.bert import bert
 from headstart.apps.recipes.compact import compact
 from headstart.models.initialisation import initialise
 from headstart.models.model import new_model
+from headstart.pipeline import learner, training_run
 from headstart.pipeline.recipe import Recipe, with_vocabulary
 from headstart.pipeline.run_folder import Run
 from headstart.tokenizers.learning import TokenizerConfig, learn_tokenizer
@@ -61,6 +63,16 @@ def shaken(recipe: Recipe, tokenizer: Tokenizer) -> Run:
         # Larger than first weights are, so that what it writes is not always the same.
         parameter += 0.1 * torch.randn(parameter.shape, generator=generator)
     return Run(Path("run"), recipe, tokenizer, model.eval())
+
+
+@pytest.fixture(scope="module")
+def plain_process():
+    """Leaves out what a run does for speed, for safety and for looks, and no test here asks for."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(learner, "keep_freed_memory", lambda: None)
+        patch.setattr(training_run, "write_curves", lambda _folder: None)
+        patch.setattr(os, "fsync", lambda _descriptor: None)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,27 +1,18 @@
 """Who may judge teachers: validation examples that none of them can have learned from."""
 
-import os
 import shutil
 from dataclasses import replace
 
 import pytest
 from tiny_transfers import planted, settings, transferring, write_examples, write_rows, write_trunk
 
-from headstart.pipeline import learner, training_run
 from headstart.pipeline.examples import ExamplesConfig, read_labelled
 from headstart.pipeline.judges import judges_of
 from headstart.pipeline.seen import read_seen
 from headstart.pipeline.transfer import transfer
 from headstart.pipeline.watch import Watch
 
-
-@pytest.fixture(scope="module", autouse=True)
-def plain_process():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(learner, "keep_freed_memory", lambda: None)
-        patch.setattr(training_run, "write_curves", lambda _folder: None)
-        patch.setattr(os, "fsync", lambda _descriptor: None)
-        yield
+pytestmark = pytest.mark.usefixtures("plain_process")
 
 
 @pytest.fixture(scope="module")

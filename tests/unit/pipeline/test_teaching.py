@@ -1,6 +1,5 @@
 """Teachers and students: what is answered, what is kept, and that it helps where it must."""
 
-import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +23,7 @@ from headstart.corpora.generated import GeneratedConfig, write_generated
 from headstart.errors import RecipeError, RunError
 from headstart.evaluation.shares import fitted_shares
 from headstart.files import read_sealed_json, sha256_of
-from headstart.pipeline import learner, teaching, training_run
+from headstart.pipeline import teaching
 from headstart.pipeline.calibrated_baseline import fit_baseline
 from headstart.pipeline.classifier import load_classifier, probabilities
 from headstart.pipeline.examples import ExamplesConfig, read_labelled
@@ -46,20 +45,13 @@ from headstart.pipeline.transfer import (
 from headstart.pipeline.watch import Watch
 from headstart.transfers.settings import COLD, TAUGHT, WARM, with_teachers
 
+pytestmark = pytest.mark.usefixtures("plain_process")
+
 # A step has parts, and labels weigh more: whatever a run may do beside its teaching.
 HOW = {
     "full": settings("full", accumulation=2, labelled_weight=2.5, weighs_labels=True, epochs=2),
     "frozen": settings("frozen", dropout=0.0, labelled_weight=0.5, epochs=3),
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def plain_process():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(learner, "keep_freed_memory", lambda: None)
-        patch.setattr(training_run, "write_curves", lambda _folder: None)
-        patch.setattr(os, "fsync", lambda _descriptor: None)
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """The jobs of one comparison, made of its trunks, examples and settings, and done."""
 
-import itertools
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,8 +28,8 @@ MOST_WORKERS = 8
 # What the words and characters of TF-IDF take for each letter of a text; all such jobs at once have
 # half of the memory.
 TFIDF_BYTES_PER_LETTER = 94
-# What teachers have answered, until all students have learned from it.
-ANSWERS_FOLDER = "answers"
+# Among the jobs: what teachers have answered, until all students have learned from it.
+ANSWERS_FOLDER = ".answers"
 # The version of how jobs are done. Raise it when the same examples, trunk, settings and seed would
 # come out otherwise, so that no comparison mixes jobs of both.
 PROCEDURE = 7
@@ -169,7 +168,7 @@ class Sweeping:
         """Returns jobs, and those that must have finished before the students among them."""
         students = [job for job in jobs if job.system.kind == "taught"]
         voices = [voice for job in students for voice in self.teaching_jobs(job, chosen)]
-        return [*jobs, *itertools.chain.from_iterable(voices)]
+        return [*jobs, *(teacher for voice in voices for teacher in voice)]
 
     def teaching(self, job: Job, chosen: ChosenSettings) -> Teaching:
         """Returns who teaches the student of a job, and on which texts."""
@@ -185,7 +184,7 @@ class Sweeping:
             most=MOST_UNLABELLED,
             seed=seed,
             text_column=self.wanted.examples.text_column,
-            kept=self.folder / ANSWERS_FOLDER,
+            kept=self.jobs_folder / ANSWERS_FOLDER,
         )
 
     def task(self, job: Job, chosen: ChosenSettings) -> Task:

@@ -116,8 +116,15 @@ def test_each_student_is_taught_by_its_own_trunk_size_and_seed(taught):
         assert plan.num_steps == -(-(60 + size) // 32)
 
 
-def test_every_seed_teaches_where_all_learned_the_same_labels(raw, texts, tmp_path):
+def test_every_seed_teaches_where_all_learned_the_same_labels(raw, texts, tmp_path, monkeypatch):
     num_train = len(raw.files.train.read_text().splitlines()) - 1
+    asked, run_answers = [], teaching.run_answers
+
+    def counted(folder, *others):
+        asked.append(f"jobs/{folder.name}")
+        return run_answers(folder, *others)
+
+    monkeypatch.setattr(teaching, "run_answers", counted)
     wanted = raw.comparison(
         sizes=(10, num_train),
         num_seeds=2,
@@ -142,31 +149,10 @@ def test_every_seed_teaches_where_all_learned_the_same_labels(raw, texts, tmp_pa
     assert results["question"]["unlabelled"]["num_teachers"] == 3
     # Networks that differ by their seed alone speak with one voice.
     assert list(results["question"]["settings"]["taught"]["shares"]) == ["warm", "tfidf"]
-
-
-def test_each_network_is_asked_once_for_all_students(raw, texts, tmp_path, monkeypatch):
-    num_train = len(raw.files.train.read_text().splitlines()) - 1
-    asked, run_answers = [], teaching.run_answers
-
-    def counted(folder, *others):
-        asked.append(folder.name)
-        return run_answers(folder, *others)
-
-    monkeypatch.setattr(teaching, "run_answers", counted)
-    wanted = raw.comparison(
-        sizes=(num_train,),
-        num_seeds=3,
-        systems=("warm",),
-        settings=HASTY,
-        unlabelled=(str(texts),),
-        rates=(0.5, 1),
-    )
-    results = compare(wanted, tmp_path)
-    jobs = folders(results)
-    assert sorted(asked) == sorted(
-        jobs["warm", num_train, seed].removeprefix("jobs/") for seed in range(3)
-    )
-    assert not (tmp_path / "answers").exists()
+    # Six students in all, two of them to try rates: each network of all labels was asked once.
+    once = [jobs["warm", num_train, seed] for seed in (0, 1)]
+    assert sorted(name for name in asked if name in once) == sorted(once)
+    assert not (tmp_path / "jobs" / ".answers").exists()
 
 
 def test_with_a_budget_each_seed_teaches_alone(raw, texts, tmp_path):
